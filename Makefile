@@ -1,0 +1,50 @@
+# The front door. CMake does the work; see `make help`.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+
+.PHONY: all help deps test-deps demo test bench asan format format-check install clean
+
+all: deps
+	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD) -j$(JOBS)
+
+help:
+	@echo "make          build $(BUILD)/artreeformer and the library"
+	@echo "make demo     install what is missing, build, run the main job on an example"
+	@echo "make test     install what is missing, build, run all tests"
+	@echo "make bench    timings beside the machine's own sgemm rate"
+	@echo "make asan     all tests under the address and undefined-behaviour sanitizers"
+	@echo "make format   format the sources (make format-check only looks)"
+	@echo "make install  program, library, header, pkg-config file, man page, completion"
+
+deps:
+	@scripts/deps build
+
+test-deps:
+	@scripts/deps test
+
+demo: all
+	@scripts/demo $(BUILD)/artreeformer
+
+test: test-deps all
+	@tests/run $(BUILD)/tests
+
+bench: all
+	@$(BUILD)/artreeformer bench
+
+asan: test-deps
+	@$(MAKE) --no-print-directory all BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
+	@tests/run build-asan/tests
+
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+format-check:
+	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+
+install: all
+	@cmake --install $(BUILD)
+
+clean:
+	@rm -rf build build-*

@@ -1,0 +1,15 @@
+/* real.h: the number type of the networks. float in the product; the tests compile the
+ * whole library once more in double, to compare with exact numbers. Likelihoods, weights
+ * and losses are double in both. */
+#ifndef BASE_REAL_H
+#define BASE_REAL_H
+
+#ifdef ART_DOUBLE
+typedef double real;
+#define REAL_IS_DOUBLE 1
+#else
+typedef float real;
+#define REAL_IS_DOUBLE 0
+#endif
+
+#endif

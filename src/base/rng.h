@@ -1,0 +1,48 @@
+/* rng.h: counter-based random numbers (Philox4x32-10, Salmon et al. 2011).
+ *
+ * A stream is a function of (seed, purpose, step, index) alone, so nothing that is drawn
+ * depends on threads, on batch composition or on what was drawn before:
+ *
+ *     rng r = rng_at(seed, RNG_TOPOLOGY, step, particle);
+ *     double u = rng_uniform(&r);
+ *
+ * A stream holds 2^34 numbers of 32 bits. It is a plain value: copy it to fork it. */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include <stdint.h>
+
+/* One purpose per kind of draw; a new kind gets a new number, numbers are never reused. */
+enum rng_purpose {
+    RNG_TEST = 0,
+    RNG_INIT = 1,     /* initial weights */
+    RNG_TOPOLOGY = 2, /* decisions of a sampled tree */
+    RNG_BRANCH = 3,   /* branch-length noise */
+    RNG_BATCH = 4,    /* which trees go into a batch */
+    RNG_SIMULATE = 5, /* simulated trees and alignments */
+    RNG_EVIDENCE = 6, /* decisions of the evidence's particles */
+    RNG_EVIDENCE_BRANCH = 7,
+    RNG_POSTERIOR = 8, /* the posterior sample */
+    RNG_POSTERIOR_BRANCH = 9,
+    RNG_BENCH = 10,
+};
+
+typedef struct rng {
+    uint32_t key[2];
+    uint32_t counter[4]; /* block number, index, step, purpose */
+    uint32_t block[4];   /* the current block of output */
+    int left;            /* unused words of it */
+} rng;
+
+rng rng_at(uint64_t seed, uint32_t purpose, uint32_t step, uint32_t index);
+
+uint32_t rng_u32(rng *r);
+double rng_uniform(rng *r);             /* in the open interval (0, 1), 52 bits */
+double rng_normal(rng *r);              /* standard normal; uses two uniforms, keeps none */
+double rng_exponential(rng *r);         /* mean 1 */
+uint32_t rng_below(rng *r, uint32_t n); /* uniform in 0..n-1, without bias; n > 0 */
+
+/* One block of Philox4x32-10, for known-answer tests. */
+void rng_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
+
+#endif

@@ -1,0 +1,43 @@
+/* branch_model.h: a density of branch lengths given a topology, behind few verbs.
+ *
+ * Nothing is allocated after the first call at a given size; results do not depend on the
+ * number of threads. Lengths are by edge number (tree/topology.h), [k][2N-3]. */
+#ifndef MODEL_BRANCH_MODEL_H
+#define MODEL_BRANCH_MODEL_H
+
+#include "base/pool.h"
+#include "nn/params.h"
+
+#include <stdint.h>
+
+typedef struct branch_model branch_model;
+
+typedef struct branch_model_ops {
+    const char *name; /* "lognormal" */
+
+    /* Draws lengths for k trees: tree i uses the stream (seed, purpose, step, first + i).
+     * Writes length [k][2N-3] and log_q [k] (density in the length, not its log).
+     * What backward needs is kept until the next call. */
+    int (*sample)(branch_model *m, double *length, double *log_q, const int32_t *decision, int k,
+                  uint64_t seed, uint32_t purpose, uint32_t step, uint32_t first);
+
+    /* log_q [k] of given lengths. */
+    int (*score)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
+                 int k);
+
+    /* After sample: with L a function of (length, log_q), given dlength [k][2N-3] = dL/dlength
+     * at fixed log_q and dlog_q [k] = dL/dlog_q, adds the reparametrised dL/dparameters. */
+    int (*backward)(branch_model *m, const double *dlength, const double *dlog_q);
+
+    void (*initialise)(branch_model *m, uint64_t seed);
+    void (*changed)(branch_model *m);
+    void (*free)(branch_model *m);
+} branch_model_ops;
+
+struct branch_model {
+    const branch_model_ops *ops;
+    int n_taxa;
+    params params;
+};
+
+#endif

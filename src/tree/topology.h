@@ -1,0 +1,75 @@
+/* topology.h: an unrooted bifurcating tree on N labelled taxa, as index arrays, and the
+ * bijection between topologies and decisions.
+ *
+ * A tree is built from the only tree on taxa 0, 1, 2 by attaching taxon n = 3, 4, .., N-1 to
+ * one of the 2n-3 edges of the tree so far. The edge chosen for taxon n is the decision
+ * decision[n-3]. Topologies and decisions are in bijection, so with the taxon order fixed the
+ * decisions are the canonical key of a topology: equal topologies, equal arrays.
+ *
+ * Nodes: taxon i is node i; the inner node that came with taxon n >= 2 is node N + n - 2.
+ * The arrays are written as if the tree hung from taxon 0: every other node has a parent, and
+ * an edge is the edge above its lower node. Edges keep their number while the tree grows:
+ *
+ *     edge 0        above taxon 1
+ *     edge 2n - 3   above taxon n             (n >= 2)
+ *     edge 2n - 2   above inner node N + n-2  (n >= 2)
+ *
+ * Attaching taxon n to edge e with lower node v puts the new inner node between v and its
+ * parent: v keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3.
+ * A tree whose inner nodes are numbered otherwise is brought to this numbering by going
+ * through its decisions. */
+#ifndef TREE_TOPOLOGY_H
+#define TREE_TOPOLOGY_H
+
+#include <stdint.h>
+
+typedef struct topology {
+    int32_t n_taxa;      /* N, the room in the arrays; N >= 3 */
+    int32_t n_leaves;    /* taxa attached so far: 0 .. n_leaves-1 */
+    int32_t *parent;     /* [2N-2]; -1 for taxon 0 */
+    int32_t (*child)[2]; /* [2N-2]; taxon 0 has one child, in [0]; -1 where there is none */
+} topology;
+
+static inline int32_t topology_nodes(int32_t n_taxa)
+{
+    return 2 * n_taxa - 2;
+}
+
+static inline int32_t topology_edges(int32_t n_taxa)
+{
+    return 2 * n_taxa - 3;
+}
+
+/* The lower node of an edge, and the edge above a node other than taxon 0. */
+static inline int32_t edge_node(int32_t edge, int32_t n_taxa)
+{
+    return edge == 0 ? 1 : edge % 2 ? (edge + 3) / 2 : n_taxa + (edge - 2) / 2;
+}
+
+static inline int32_t node_edge(int32_t node, int32_t n_taxa)
+{
+    return node == 1 ? 0 : node < n_taxa ? 2 * node - 3 : 2 * (node - n_taxa) + 2;
+}
+
+int topology_init(topology *t, int32_t n_taxa);
+void topology_free(topology *t);
+
+/* Back to the tree on taxa 0, 1, 2. */
+void topology_reset(topology *t);
+
+/* Attaches the next taxon; the edge is below 2*n_leaves - 3. O(1). */
+void topology_attach(topology *t, int32_t edge);
+
+/* The whole tree of the given decisions [N-3], in the canonical numbering. O(N). */
+void topology_build(topology *t, const int32_t *decision);
+
+/* The decisions [N-3] of a whole tree, whatever the numbering of its inner nodes and the order
+ * of its children. scratch has room for 6N numbers. t is left unchanged. If edge_of is not
+ * NULL, edge_of[node] becomes the canonical edge number above each node of t (-1 for
+ * taxon 0). O(N). */
+void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, int32_t *scratch);
+
+/* All nodes but taxon 0, children before parents, as a list [2 n_leaves - 3]. */
+void topology_postorder(int32_t *order, const topology *t);
+
+#endif

@@ -1,0 +1,42 @@
+#include "support/check.h"
+
+#include "artreeformer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void check_near_at(double a, double b, double tolerance, const char *what, const char *file,
+                   int line)
+{
+    if (fabs(a - b) <= tolerance)
+        return;
+    print_error("%s: %.17g, expected %.17g, off by %.3g > %.3g\n", what, a, b, fabs(a - b),
+                tolerance);
+    _fail(file, line);
+}
+
+void check_close_at(double a, double b, double tolerance, const char *what, const char *file,
+                    int line)
+{
+    check_near_at(a, b, tolerance * fmax(fabs(a), fabs(b)), what, file, line);
+}
+
+void check_status_at(int status, const char *what, const char *file, int line)
+{
+    if (status == ART_OK)
+        return;
+    print_error("%s: %s (%d)\n", what, art_strerror(status), status);
+    _fail(file, line);
+}
+
+const char *shared_path(const char *relative)
+{
+    static char path[8][4096];
+    static unsigned turn;
+    char *out = path[turn++ % 8];
+    if (access(ART_SOURCE_DIR "/../shared/README.md", R_OK) != 0)
+        skip_because("../shared is absent (%s)", relative);
+    snprintf(out, sizeof path[0], "%s/../shared/%s", ART_SOURCE_DIR, relative);
+    return out;
+}
