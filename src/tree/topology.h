@@ -23,6 +23,9 @@
 
 #include <stdint.h>
 
+enum { TOPOLOGY_MAX_TAXA = 1 << 28 }; /* so that node and edge numbers, times 3, fit */
+
+/* The entries of nodes that are not attached yet mean nothing. */
 typedef struct topology {
     int32_t n_taxa;      /* N, the room in the arrays; N >= 3 */
     int32_t n_leaves;    /* taxa attached so far: 0 .. n_leaves-1 */
@@ -51,10 +54,12 @@ static inline int32_t node_edge(int32_t node, int32_t n_taxa)
     return node == 1 ? 0 : node < n_taxa ? 2 * node - 3 : 2 * (node - n_taxa) + 2;
 }
 
+/* The tree on taxa 0, 1, 2, with room for N. ART_ERR_USAGE for N < 3, ART_ERR_LIMIT beyond
+ * TOPOLOGY_MAX_TAXA. */
 int topology_init(topology *t, int32_t n_taxa);
-void topology_free(topology *t);
+void topology_free(topology *t); /* safe on a zeroed or freed one */
 
-/* Back to the tree on taxa 0, 1, 2. */
+/* Back to the tree on taxa 0, 1, 2. O(1). */
 void topology_reset(topology *t);
 
 /* Attaches the next taxon; the edge is below 2*n_leaves - 3. O(1). */
@@ -69,7 +74,8 @@ void topology_build(topology *t, const int32_t *decision);
  * taxon 0). O(N). */
 void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, int32_t *scratch);
 
-/* All nodes but taxon 0, children before parents, as a list [2 n_leaves - 3]. */
+/* All nodes but taxon 0, children before parents (depth first, child[0] before child[1]), as a
+ * list [2 n_leaves - 3]. O(n_leaves). */
 void topology_postorder(int32_t *order, const topology *t);
 
 #endif
