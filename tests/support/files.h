@@ -1,0 +1,24 @@
+/* files.h: a scratch folder for a test, and small files in it. */
+#ifndef TESTS_FILES_H
+#define TESTS_FILES_H
+
+#include <stddef.h>
+
+/* A new empty folder; removed with all it holds by scratch_remove. Fails the test if it cannot
+ * be made. The text is valid until the next scratch_make. */
+const char *scratch_make(void);
+void scratch_remove(void);
+
+/* The path of a name in the scratch folder, valid until the 16th next call. */
+const char *scratch_path(const char *name);
+
+/* Writes a file into the scratch folder and returns its path. */
+const char *scratch_write(const char *name, const char *text);
+
+/* The whole file at path with a NUL behind, to be freed; NULL where it does not exist. */
+char *file_text(const char *path);
+
+/* How many entries the scratch folder has. */
+int scratch_count(void);
+
+#endif

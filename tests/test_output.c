@@ -1,0 +1,205 @@
+#include "support/check.h"
+#include "support/files.h"
+
+#include "artreeformer.h"
+#include "base/output.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int make_folder(void **state)
+{
+    (void)state;
+    scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove();
+    return 0;
+}
+
+static void check_file(const char *path, const char *expected)
+{
+    char *text = file_text(path);
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void appears_only_when_closed(void **state)
+{
+    (void)state;
+    const char *path = scratch_write("result", "old");
+    output o;
+    check_status(output_open(&o, path, NULL));
+    output_printf(&o, "%d %s\n", 7, "new");
+    check_status(output_flush(&o));
+    check_file(path, "old");
+    check_status(output_close(&o, NULL));
+    check_file(path, "7 new\n");
+    assert_int_equal(scratch_count(), 1);
+    check_status(output_close(&o, NULL)); /* a closed one: nothing happens */
+    output_discard(&o);
+    check_file(path, "7 new\n");
+}
+
+static void discarded_leaves_the_old_one(void **state)
+{
+    (void)state;
+    const char *path = scratch_write("result", "old");
+    output o;
+    check_status(output_open(&o, path, NULL));
+    output_text(&o, "new");
+    output_discard(&o);
+    check_file(path, "old");
+    assert_int_equal(scratch_count(), 1);
+    output zero = {0};
+    output_discard(&zero);
+    check_status(output_close(&zero, NULL));
+}
+
+static void long_texts_arrive_whole(void **state)
+{
+    (void)state;
+    enum { SIZE = 300000 };
+    char *text = malloc(SIZE + 1);
+    for (int i = 0; i < SIZE; i++)
+        text[i] = (char)('a' + i % 26);
+    text[SIZE] = '\0';
+    const char *path = scratch_path("long");
+    output o;
+    check_status(output_open(&o, path, NULL));
+    output_printf(&o, "%s", text);
+    for (int i = 0; i < SIZE; i += 1000)
+        output_write(&o, text + i, 1000);
+    check_status(output_close(&o, NULL));
+    char *read = file_text(path);
+    assert_int_equal(strlen(read), 2 * SIZE);
+    assert_memory_equal(read, text, SIZE);
+    assert_memory_equal(read + SIZE, text, SIZE);
+    free(read);
+    free(text);
+}
+
+static void has_the_permissions_of_a_new_file(void **state)
+{
+    (void)state;
+    mode_t old = umask(027);
+    output o;
+    check_status(output_open(&o, scratch_path("result"), NULL));
+    check_status(output_close(&o, NULL));
+    umask(old);
+    struct stat info;
+    assert_int_equal(stat(scratch_path("result"), &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+}
+
+/* One that fails at the end: ART_ERR_IO and a message with the name and the reason. */
+static void check_full(output *o, const char *name)
+{
+    diag d;
+    diag_init(&d);
+    output_text(o, "some text");
+    assert_int_equal(output_close(o, &d), ART_ERR_IO);
+    assert_int_equal(d.count, 1);
+    assert_non_null(strstr(d.message[0].text, name));
+    assert_non_null(strstr(d.message[0].text, "No space left"));
+    diag_free(&d);
+}
+
+static void full_device_is_reported(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip_because("there is no /dev/full");
+    output o;
+    check_status(output_open(&o, "/dev/full", NULL));
+    check_full(&o, "/dev/full");
+
+    const char *link = scratch_path("link");
+    assert_int_equal(symlink("/dev/full", link), 0);
+    check_status(output_open(&o, link, NULL));
+    check_full(&o, link);
+    struct stat info;
+    assert_int_equal(lstat(link, &info), 0);
+    assert_true(S_ISLNK(info.st_mode)); /* it was not replaced */
+
+    check_status(output_append(&o, link, -1, NULL));
+    output_text(&o, "a line\n");
+    assert_int_equal(output_flush(&o), ART_ERR_IO);
+    check_full(&o, link);
+
+    int descriptor = open("/dev/full", O_WRONLY);
+    check_status(output_descriptor(&o, descriptor, "standard output", NULL));
+    check_full(&o, "standard output");
+    assert_int_equal(close(descriptor), 0); /* it was not closed */
+}
+
+static void links_are_followed(void **state)
+{
+    (void)state;
+    const char *target = scratch_write("target", "old");
+    const char *link = scratch_path("link");
+    assert_int_equal(symlink("target", link), 0);
+    output o;
+    check_status(output_open(&o, link, NULL));
+    output_text(&o, "new");
+    check_status(output_close(&o, NULL));
+    check_file(target, "new");
+    assert_int_equal(scratch_count(), 2);
+}
+
+static void impossible_places_are_refused(void **state)
+{
+    (void)state;
+    scratch_write("file", "");
+    const char *bad[] = {scratch_path("absent/file"), scratch_path("file/below"), scratch_path(""),
+                         ""};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        diag d;
+        diag_init(&d);
+        output o;
+        assert_int_equal(output_open(&o, bad[i], &d), ART_ERR_IO);
+        assert_int_equal(d.errors, 1);
+        output_discard(&o);
+        diag_free(&d);
+    }
+    assert_int_equal(scratch_count(), 1);
+}
+
+static void logs_grow_and_are_cut_back(void **state)
+{
+    (void)state;
+    const char *path = scratch_path("log");
+    output o;
+    check_status(output_append(&o, path, -1, NULL));
+    output_text(&o, "one\n");
+    check_status(output_flush(&o));
+    check_file(path, "one\n");
+    assert_int_equal(o.length, 4);
+    output_text(&o, "two\n");
+    check_status(output_close(&o, NULL));
+    check_status(output_append(&o, path, 4, NULL));
+    output_text(&o, "three\n");
+    check_status(output_close(&o, NULL));
+    check_file(path, "one\nthree\n");
+    assert_int_equal(output_append(&o, path, 100, NULL), ART_ERR_IO);
+    check_file(path, "one\nthree\n");
+}
+
+int main(void)
+{
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(appears_only_when_closed),      IN_FOLDER(discarded_leaves_the_old_one),
+        IN_FOLDER(long_texts_arrive_whole),       IN_FOLDER(has_the_permissions_of_a_new_file),
+        IN_FOLDER(full_device_is_reported),       IN_FOLDER(links_are_followed),
+        IN_FOLDER(impossible_places_are_refused), IN_FOLDER(logs_grow_and_are_cut_back)};
+    return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}
