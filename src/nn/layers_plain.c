@@ -1,0 +1,2 @@
+#define KERNELS layer_kernels_plain
+#include "nn/layers_kernel.inc"

@@ -1,0 +1,194 @@
+/* The float kernels of every level of this machine against the definitions in double. */
+#include "support/check.h"
+
+#include "base/rng.h"
+#include "nn/gemm.h"
+#include "nn/layers.h"
+#include "nn/plain.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 5, WIDTH = 203 };
+
+static void fill(real *x, int n, double scale, uint32_t index)
+{
+    rng r = rng_at(1, RNG_TEST, 0, index);
+    for (int i = 0; i < n; i++)
+        x[i] = (real)(scale * rng_normal(&r));
+}
+
+/* Runs a check on the kernels of every level this machine has. */
+static void at_every_level(void (*check)(const layer_kernels *k))
+{
+    for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+        assert_non_null(layer_kernels_at(level));
+        check(layer_kernels_at(level));
+    }
+}
+
+static void gemm_is_its_definition(void **state)
+{
+    (void)state;
+    static const int size[][3] = {{1, 1, 1}, {3, 5, 7}, {17, 1, 33}, {1, 200, 100}, {47, 31, 129}};
+    static real a[47 * 140], b[129 * 140], fast[47 * 210], slow[47 * 210];
+    for (size_t s = 0; s < sizeof size / sizeof size[0]; s++) {
+        int m = size[s][0], n = size[s][1], k = size[s][2];
+        for (gemm_form form = GEMM_NN; form <= GEMM_TN; form++) {
+            for (int beta = 0; beta <= 1; beta++) {
+                int lda = (form == GEMM_TN ? m : k) + 3, ldb = (form == GEMM_NT ? k : n) + 2;
+                int ldc = n + 1;
+                fill(a, 47 * 140, 1, 1);
+                fill(b, 129 * 140, 1, 2);
+                fill(fast, 47 * 210, 1, 3);
+                memcpy(slow, fast, sizeof slow);
+                gemm(form, fast, ldc, a, lda, b, ldb, m, n, k, (real)beta);
+                gemm_plain(form, slow, ldc, a, lda, b, ldb, m, n, k, (real)beta);
+                /* k products of order 1, rounded one by one */
+                for (int i = 0; i < m * ldc; i++)
+                    check_near((double)fast[i], (double)slow[i], 1e-6 * (k + 4));
+            }
+        }
+    }
+}
+
+static void check_elu(const layer_kernels *kernels)
+{
+    static real x[4099], y[4099], dy[4099], dx[4099];
+    for (int n = 0; n < 40; n++) { /* every remainder of a vector; in place */
+        fill(x, n + 1, 2, 4);
+        memcpy(y, x, sizeof y);
+        kernels->elu(y, y, (size_t)n);
+        for (int i = 0; i < n; i++) {
+            double value = (double)x[i];
+            plain_elu(&value, 1);
+            check_close((double)y[i], value, 2.4e-7); /* 2 ulp */
+        }
+        assert_true(y[n] == x[n]);
+    }
+    for (int i = 0; i < 4099; i++) /* a fine sweep down to saturation */
+        x[i] = (real)-0.025 * (real)i;
+    x[0] = -1e30f;
+    kernels->elu(y, x, 4099);
+    fill(dy, 4099, 1, 5);
+    kernels->elu_back(dx, dy, y, 4099);
+    for (int i = 0; i < 4099; i++) {
+        double value = (double)x[i];
+        plain_elu(&value, 1);
+        check_close((double)y[i], value, 2.4e-7);
+        check_near((double)dx[i], (double)dy[i] * (1 + value), 4e-7 * fabs((double)dy[i]));
+    }
+}
+
+static void check_norm(const layer_kernels *kernels)
+{
+    static real x[ROWS * WIDTH], y[ROWS * WIDTH], hat[ROWS * WIDTH], dx[ROWS * WIDTH];
+    real gain[WIDTH], bias[WIDTH], rstd[ROWS], dgain[WIDTH], dbias[WIDTH];
+    for (int width = 1; width <= WIDTH; width += width < 20 ? 1 : 61) {
+        fill(x, ROWS * width, 3, 6);
+        fill(gain, width, 1, 7);
+        fill(bias, width, 1, 8);
+        kernels->norm(y, hat, rstd, x, gain, bias, ROWS, width);
+        for (int i = 0; i < ROWS; i++) {
+            double row[WIDTH];
+            for (int j = 0; j < width; j++)
+                row[j] = (double)x[i * width + j];
+            plain_norm(row, gain, bias, width);
+            for (int j = 0; j < width; j++)
+                check_near((double)y[i * width + j], row[j], 1e-5); /* sums of 200 in float */
+        }
+        memset(dgain, 0, sizeof dgain);
+        memset(dbias, 0, sizeof dbias);
+        kernels->norm_back(dx, dgain, dbias, y, hat, rstd, gain, ROWS, width);
+        double sum = 0, total = 0, dot = 0;
+        for (int j = 0; j < width; j++) {
+            sum += (double)dbias[j];
+            for (int i = 0; i < ROWS; i++) {
+                total += (double)y[i * width + j];
+                dot += (double)dx[i * width + j]; /* the norm does not see a shift of a row */
+            }
+        }
+        check_near(sum, total, 1e-3);
+        check_near(dot, 0, 1e-3);
+    }
+}
+
+static void check_softmax(const layer_kernels *kernels)
+{
+    real x[131], y[131];
+    for (int n = 1; n <= 131; n += 13) {
+        double row[131];
+        fill(x, n, 10, 9);
+        for (int i = 0; i < n; i++)
+            row[i] = (double)x[i];
+        plain_log_softmax(row, n);
+        kernels->softmax(y, x, n);
+        for (int i = 0; i < n; i++)
+            check_near((double)y[i], exp(row[i]), 1e-6);
+    }
+}
+
+static void check_edges(const layer_kernels *kernels)
+{
+    static const int32_t ends[4][2] = {{0, 1}, {4, 2}, {3, 4}, {1, 3}};
+    for (int width = 1; width <= 40; width++) {
+        real x[5 * 40], y[4 * 40], dy[4 * 40], dx[5 * 40] = {0}, sum[40] = {0};
+        double expected[5 * 40] = {0};
+        fill(x, 5 * width, 1, 10);
+        fill(dy, 4 * width, 1, 11);
+        kernels->edge_max(y, x, ends, 4, width);
+        kernels->edge_max_back(dx, dy, x, ends, 4, width);
+        kernels->sum_rows(sum, x, 5, width);
+        for (int j = 0; j < width; j++) {
+            double column = 0;
+            for (int e = 0; e < 4; e++) {
+                int u = ends[e][0] * width + j, v = ends[e][1] * width + j;
+                assert_true(y[e * width + j] == (x[u] > x[v] ? x[u] : x[v]));
+                expected[x[u] >= x[v] ? u : v] += (double)dy[e * width + j];
+            }
+            for (int i = 0; i < 5; i++)
+                column += (double)x[i * width + j];
+            check_near((double)sum[j], column, 2e-6);
+        }
+        for (int i = 0; i < 5 * width; i++)
+            check_near((double)dx[i], expected[i], 1e-6);
+        memcpy(dx, x, sizeof x);
+        kernels->add_bias(x, dy, 2, width);
+        for (int i = 0; i < 5 * width; i++)
+            assert_true(x[i] == (i < 2 * width ? dx[i] + dy[i % width] : dx[i]));
+    }
+}
+
+static void elu_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_elu);
+}
+
+static void norm_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_norm);
+}
+
+static void softmax_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_softmax);
+}
+
+static void edges_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_edges);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gemm_is_its_definition), cmocka_unit_test(elu_of_every_level),
+        cmocka_unit_test(norm_of_every_level),    cmocka_unit_test(softmax_of_every_level),
+        cmocka_unit_test(edges_of_every_level),
+    };
+    return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
+}
