@@ -1,6 +1,7 @@
 #include "base/diag.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,25 +111,6 @@ void diag_note(diag *d, diag_place place, const char *format, ...)
     va_end(args);
 }
 
-/* Length of the valid UTF-8 sequence at s (at most n bytes), or 0. */
-static size_t utf8_length(const unsigned char *s, size_t n)
-{
-    size_t need = s[0] < 0x80       ? 1
-                  : s[0] >> 5 == 6  ? 2
-                  : s[0] >> 4 == 14 ? 3
-                  : s[0] >> 3 == 30 ? 4
-                                    : 0;
-    if (need == 0 || need > n || (need == 2 && s[0] < 0xC2) || s[0] > 0xF4)
-        return 0;
-    for (size_t i = 1; i < need; i++)
-        if (s[i] >> 6 != 2)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) ||
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return need;
-}
-
 char *diag_quote(char *out, size_t size, const char *text, size_t length)
 {
     if (size < 8) { /* no room for '' and "..." */
@@ -139,9 +121,10 @@ char *diag_quote(char *out, size_t size, const char *text, size_t length)
     size_t used = 0, limit = size - 5; /* keep room for ...' and the NUL */
     out[used++] = '\'';
     for (size_t i = 0; i < length;) {
-        const unsigned char *s = (const unsigned char *)text + i;
+        const char *s = text + i;
+        unsigned char first = (unsigned char)s[0];
         size_t n = utf8_length(s, length - i);
-        int plain = n > 1 || (n == 1 && s[0] >= 0x20 && s[0] != 0x7F);
+        int plain = n > 1 || (n == 1 && first >= 0x20 && first != 0x7F);
         size_t width = plain ? n : 4;
         if (used + width > limit) {
             memcpy(out + used, "...", 3);
@@ -151,7 +134,7 @@ char *diag_quote(char *out, size_t size, const char *text, size_t length)
         if (plain)
             memcpy(out + used, s, n);
         else
-            snprintf(out + used, 5, "\\x%02X", s[0]);
+            snprintf(out + used, 5, "\\x%02X", first);
         used += width;
         i += plain ? n : 1;
     }
