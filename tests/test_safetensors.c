@@ -274,11 +274,40 @@ static void reads_the_golden_files(void **state)
     check_status(safetensors_read(&s, shared_path("golden/ds1_d100.grad.safetensors"), &d));
     safetensors_free(&s);
     assert_int_equal(d.count, 0);
-    assert_int_equal(safetensors_read(&s, "/nowhere/x", &d), ART_ERR_IO);
-    assert_int_equal(safetensors_read(&s, "/tmp", &d), ART_ERR_IO);
-    assert_int_equal(safetensors_read(&s, "/dev/null", &d), ART_ERR_IO);
-    assert_int_equal(d.errors, 3);
     diag_free(&d);
+}
+
+static void files_are_written_whole_and_read_back(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_safetensors_XXXXXX";
+    float numbers[3] = {1, 2, 3};
+    diag d;
+    diag_init(&d);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    safetensors s = {0}, back;
+    check_status(safetensors_add(&s, "a", TENSOR_F32, 1, (size_t[]){3}, numbers));
+    check_status(safetensors_write(&s, path, &d));
+    check_status(safetensors_read(&back, path, &d));
+    assert_memory_equal(safetensors_find(&back, "a")->data, numbers, sizeof numbers);
+    safetensors_free(&back);
+    numbers[1] = NAN; /* the old file stays */
+    assert_int_equal(safetensors_write(&s, path, &d), ART_ERR_NUMERIC);
+    check_status(safetensors_read(&back, path, NULL));
+    safetensors_free(&back);
+    numbers[1] = 2;
+    assert_int_equal(d.errors, 1);
+    assert_int_equal(safetensors_write(&s, "/dev/full", &d), ART_ERR_IO);
+    assert_int_equal(safetensors_write(&s, "/nowhere/x", &d), ART_ERR_IO);
+    assert_int_equal(safetensors_read(&back, "/nowhere/x", &d), ART_ERR_INPUT);
+    assert_int_equal(safetensors_read(&back, "/tmp", &d), ART_ERR_INPUT);
+    assert_int_equal(safetensors_read(&back, "/dev/null", &d), ART_ERR_INPUT);
+    assert_int_equal(d.errors, 6);
+    safetensors_free(&s);
+    diag_free(&d);
+    remove(path);
 }
 
 int main(void)
@@ -290,6 +319,7 @@ int main(void)
         cmocka_unit_test(every_truncation_is_detected),
         cmocka_unit_test(flipped_bytes_never_crash),
         cmocka_unit_test(reads_the_golden_files),
+        cmocka_unit_test(files_are_written_whole_and_read_back),
     };
     return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -443,11 +444,11 @@ static void *read_bytes(const char *path, size_t *n, int *status, diag *d)
     unsigned char *bytes = NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0 || fstat(file, &info) != 0) {
-        *status = diag_error(d, ART_ERR_IO, place, "cannot be opened: %s", strerror(errno));
+        *status = diag_error(d, ART_ERR_INPUT, place, "cannot be opened: %s", strerror(errno));
         goto out;
     }
     if (!S_ISREG(info.st_mode)) {
-        *status = diag_error(d, ART_ERR_IO, place, "not a regular file");
+        *status = diag_error(d, ART_ERR_INPUT, place, "not a regular file");
         goto out;
     }
     size_t size = (size_t)info.st_size, done = 0;
@@ -579,4 +580,20 @@ int safetensors_format(const safetensors *s, void **bytes, size_t *n, const char
     *bytes = out;
     *n = (size_t)(to - out);
     return ART_OK;
+}
+
+int safetensors_write(const safetensors *s, const char *path, diag *d)
+{
+    void *bytes = NULL;
+    size_t n = 0;
+    output o;
+    int status = safetensors_format(s, &bytes, &n, path, d);
+    if (status == ART_OK)
+        status = output_open(&o, path, d);
+    if (status == ART_OK) {
+        output_write(&o, bytes, n);
+        status = output_close(&o, d);
+    }
+    free(bytes);
+    return status;
 }

@@ -17,7 +17,7 @@
  *     safetensors s = {0};
  *     status = safetensors_set(&s, "n_taxa", "27");
  *     status = safetensors_add(&s, "weight", TENSOR_F32, 2, (size_t[]){8, 5}, numbers);
- *     status = safetensors_format(&s, &bytes, &n, "run.model.safetensors", d);
+ *     status = safetensors_write(&s, "run.model.safetensors", d);
  *     safetensors_free(&s);
  *
  * Numbers are in the byte order of the file, so the machine must be little-endian. */
@@ -65,9 +65,9 @@ typedef struct safetensors {
 } safetensors;
 
 /* Reads a file, or the n bytes of one in memory (file is then only a name for messages). On
- * failure s is empty and d says why: ART_ERR_IO (cannot be read), ART_ERR_INPUT (not valid),
- * ART_ERR_LIMIT (header too long), ART_ERR_UNSUPPORTED (dtype or rank), ART_ERR_NOMEM. The
- * numbers are copied: bytes may be freed. */
+ * failure s is empty and d says why: ART_ERR_INPUT (no such file, or not valid), ART_ERR_IO
+ * (reading failed), ART_ERR_LIMIT (header too long), ART_ERR_UNSUPPORTED (dtype or rank),
+ * ART_ERR_NOMEM. The numbers are copied: bytes may be freed. */
 int safetensors_read(safetensors *s, const char *path, diag *d);
 int safetensors_parse(safetensors *s, const void *bytes, size_t n, const char *file, diag *d);
 
@@ -83,6 +83,9 @@ int safetensors_set(safetensors *s, const char *key, const char *value);
 /* The set as the bytes of a file, in *bytes [*n], to be freed with free(). ART_ERR_NUMERIC if
  * a float is NaN or infinite; ART_ERR_INPUT if a text is not UTF-8. */
 int safetensors_format(const safetensors *s, void **bytes, size_t *n, const char *file, diag *d);
+
+/* The same into a file, whole or not at all (base/output.h). */
+int safetensors_write(const safetensors *s, const char *path, diag *d);
 
 /* NULL if there is no such tensor or string. O(count). */
 const tensor *safetensors_find(const safetensors *s, const char *name);
