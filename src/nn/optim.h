@@ -1,0 +1,74 @@
+/* optim.h: Adam with a step-decay schedule and a moving average of the weights.
+ *
+ *     optim o;
+ *     status = optim_init(&o, &model->params, optim_defaults(1e-4), team);
+ *     each step:
+ *         params_clear_grad; backward passes add the gradient of a loss
+ *         status = optim_norm(&o, &norm);          ART_ERR_NUMERIC: do not update
+ *         optim_update(&o, optim_clip(norm, 100));
+ *     optim_free(&o);
+ *
+ * Looking and updating are two calls so that, with several sets of parameters, none is
+ * touched unless all gradients are finite. Nothing is allocated after optim_init. Work is cut
+ * into chunks of fixed size, so the results do not depend on the number of threads. */
+#ifndef NN_OPTIM_H
+#define NN_OPTIM_H
+
+#include "base/pool.h"
+#include "nn/params.h"
+
+#include <stdint.h>
+
+typedef struct optim_settings {
+    double rate;        /* of the first step */
+    double decay;       /* the rate is multiplied by it .. */
+    int64_t every;      /* .. after every so many steps; 0 for never */
+    double beta1;       /* of the mean of gradients */
+    double beta2;       /* of the mean of their squares */
+    double eps;         /* added to the root of the second */
+    double average;     /* keeps this much of the moving average per step; 0 for no average */
+    int64_t average_at; /* until so many steps are done the average is a copy */
+} optim_settings;
+
+typedef struct optim {
+    optim_settings settings;
+    params *p; /* not owned */
+    pool *team;
+    int64_t step;    /* updates done */
+    real *mean;      /* [p->total], of the gradients */
+    real *square;    /* [p->total], of their squares */
+    real *average;   /* [p->total], of the weights; NULL if there is none */
+    double *partial; /* one per chunk */
+} optim;
+
+/* Betas 0.9 and 0.999, eps 1e-8, rate times 0.75 every 20,000 steps, no average. */
+optim_settings optim_defaults(double rate);
+
+/* p (allocated) and team (may be NULL) must outlive o. The average begins as a copy of the
+ * values at the first update. */
+int optim_init(optim *o, params *p, optim_settings settings, pool *team);
+void optim_free(optim *o); /* safe on a zeroed one */
+
+/* rate * decay^floor(step / every), the rate of the update that follows step updates. */
+double optim_rate(const optim_settings *settings, int64_t step);
+
+/* The 2-norm of p->grad, summed in double. ART_ERR_NUMERIC if a gradient is NaN or infinite, or
+ * so large (beyond 1e18 in float) that its square would not be a number. */
+int optim_norm(optim *o, double *norm);
+
+/* The factor that brings a norm down to limit: 1 if it is below, or if limit is 0. */
+double optim_clip(double norm, double limit);
+
+/* One update with g = scale * p->grad, as torch's Adam does it; t counts from 1:
+ *     mean   = beta1 mean + (1 - beta1) g            square = beta2 square + (1 - beta2) g^2
+ *     value -= rate / (1 - beta1^t) * mean / (sqrt(square) / sqrt(1 - beta2^t) + eps)
+ * then, if there is an average: a copy of value while t <= average_at, and after that
+ *     average = a average + (1 - a) value. */
+void optim_update(optim *o, double scale);
+
+/* The state as tensors prefix + "step", "mean.NAME", "square.NAME", "average.NAME"; borrowed
+ * from o, which must live and stay unchanged until s is freed. And back, strictly. */
+int optim_store(safetensors *s, const optim *o, const char *prefix);
+int optim_load(optim *o, safetensors *s, const char *prefix, const char *file, diag *d);
+
+#endif
