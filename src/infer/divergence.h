@@ -1,0 +1,21 @@
+/* divergence.h: how far a model's topology distribution q is from a weighted set of trees. */
+#ifndef INFER_DIVERGENCE_H
+#define INFER_DIVERGENCE_H
+
+#include "model/topology_model.h"
+
+#include <stddef.h>
+
+typedef struct divergence {
+    double kl;              /* sum p log(p / q), trees of weight 0 left out */
+    double total_variation; /* half of sum |p - q|, with the mass of q outside the set */
+    double cross_entropy;   /* -sum p log q */
+    double far_mass;        /* sum of p over trees with log q < -50 */
+} divergence;
+
+/* p is weight [count], normalised here; decision [count][N-3] are distinct trees. Scores them
+ * in batches of at most `batch`. */
+int divergence_compute(divergence *out, topology_model *m, const int32_t *decision,
+                       const double *weight, size_t count, int batch);
+
+#endif

@@ -1,0 +1,51 @@
+/* task.h: what the training loop drives. A task supplies, for each step, the gradient of its
+ * loss over the parameters of its models; the loop (train.h) does everything else. */
+#ifndef INFER_TASK_H
+#define INFER_TASK_H
+
+#include "base/diag.h"
+#include "base/safetensors.h"
+#include "model/branch_model.h"
+#include "model/topology_model.h"
+
+#include <stdint.h>
+
+typedef struct task task;
+
+typedef struct task_step {
+    double loss;  /* what is minimised: minus the bound, or minus the mean log q */
+    double best;  /* best value of the target in this step; NaN where there is no target */
+    int distinct; /* distinct trees among those of the step */
+    int trees;    /* trees of the step */
+} task_step;
+
+typedef struct task_ops {
+    /* Adds the gradient of the step's loss to the gradients of the models' parameters, which
+     * are zero on entry. anneal is the weight of the data, in (0, 1]. */
+    int (*step)(task *t, task_step *out, uint32_t step, double anneal);
+
+    /* Evaluates a tree of the last step once more by the plain double kernels. A difference
+     * beyond rounding is reported in the diag and returns ART_ERR_NUMERIC. */
+    int (*verify)(task *t, diag *d);
+
+    /* What the task has gathered besides the parameters, as tensors of a checkpoint. What is
+     * added must stay unchanged until the checkpoint is written. */
+    int (*save)(task *t, safetensors *s);
+    int (*load)(task *t, safetensors *s, const char *file, diag *d);
+
+    void (*free)(task *t);
+} task_ops;
+
+struct task {
+    const task_ops *ops;
+    topology_model *trees;  /* borrowed */
+    branch_model *branches; /* borrowed; NULL where there are none */
+};
+
+/* For verify: log q of one tree [N-3] by the fast path against the plain definition. */
+int task_verify_tree(topology_model *trees, const int32_t *decision, diag *d);
+
+/* How many of k trees [k][n] are distinct. O(k^2 n) at worst, for batches of particles. */
+int task_distinct(const int32_t *decision, int k, int n);
+
+#endif

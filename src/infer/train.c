@@ -1,0 +1,219 @@
+#include "infer/train.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+train_settings train_defaults(void)
+{
+    return (train_settings){.steps = 400000,
+                            .anneal_from = 0.001,
+                            .tree_rate = 1e-4,
+                            .branch_rate = 1e-3,
+                            .decay = 0.75,
+                            .decay_every = 20000,
+                            .verify_every = 1000};
+}
+
+static optim_settings optimiser(const train_settings *set, double rate, double average)
+{
+    optim_settings o = optim_defaults(rate);
+    o.decay = set->decay;
+    o.every = set->decay_every;
+    o.average = average;
+    o.average_at = set->average_from;
+    return o;
+}
+
+int trainer_create(trainer **out, task *job, const train_settings *settings, pool *threads)
+{
+    *out = NULL;
+    trainer *t = mem_zeros(1, sizeof *t);
+    if (!t)
+        return ART_ERR_NOMEM;
+    t->job = job;
+    t->set = *settings;
+    int status = optim_init(&t->trees, &job->trees->params,
+                            optimiser(settings, settings->tree_rate, settings->average), threads);
+    if (!status && job->branches)
+        status = optim_init(&t->branches, &job->branches->params,
+                            optimiser(settings, settings->branch_rate, 0), threads);
+    if (status)
+        trainer_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void trainer_free(trainer *t)
+{
+    if (!t)
+        return;
+    optim_free(&t->trees);
+    optim_free(&t->branches);
+    free(t);
+}
+
+double trainer_anneal(const trainer *t)
+{
+    if (t->set.anneal_steps <= 0)
+        return 1;
+    return fmin(1, t->set.anneal_from + (double)t->step / (double)t->set.anneal_steps);
+}
+
+/* Norm of all gradients; ART_ERR_NUMERIC if one is not finite. */
+static int gradient_norm(trainer *t, double *norm)
+{
+    double branch_norm = 0;
+    int status = optim_norm(&t->trees, norm);
+    if (!status && t->job->branches)
+        status = optim_norm(&t->branches, &branch_norm);
+    *norm = hypot(*norm, branch_norm);
+    return status;
+}
+
+static void update(trainer *t, double scale)
+{
+    optim_update(&t->trees, scale);
+    t->job->trees->ops->changed(t->job->trees);
+    if (t->job->branches) {
+        optim_update(&t->branches, scale);
+        t->job->branches->ops->changed(t->job->branches);
+    }
+}
+
+static void count_step(trainer *t, const task_step *done, double norm)
+{
+    const topology_work *work = &t->job->trees->work;
+    t->scalar[TRAIN_LOSS] += done->loss;
+    t->scalar[TRAIN_NORM] += norm;
+    t->scalar[TRAIN_DISTINCT] += done->distinct;
+    t->scalar[TRAIN_WORK_DONE] += work->done;
+    t->scalar[TRAIN_WORK_UNSHARED] += work->unshared;
+    t->scalar[TRAIN_COUNTED]++;
+    if (isfinite(done->best) &&
+        (!t->scalar[TRAIN_HAS_BEST] || done->best > t->scalar[TRAIN_BEST])) {
+        t->scalar[TRAIN_BEST] = done->best;
+        t->scalar[TRAIN_HAS_BEST] = 1;
+    }
+}
+
+int trainer_advance(trainer *t, diag *d)
+{
+    task *job = t->job;
+    task_step done;
+    double norm;
+    params_clear_grad(&job->trees->params);
+    if (job->branches)
+        params_clear_grad(&job->branches->params);
+    int status = job->ops->step(job, &done, (uint32_t)t->step, trainer_anneal(t));
+    if (status)
+        return status;
+    int finite = isfinite(done.loss) && gradient_norm(t, &norm) == ART_OK;
+    if (finite) {
+        update(t, optim_clip(norm, t->set.clip));
+        count_step(t, &done, norm);
+    }
+    t->step++;
+    t->skipped += !finite;
+    t->skipped_in_row = finite ? 0 : t->skipped_in_row + 1;
+    if (t->skipped_in_row >= TRAIN_SKIPS)
+        return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
+                          "the loss or its gradient was not a number in %d steps in a row, up to "
+                          "step %lld -- lower the learning rates",
+                          TRAIN_SKIPS, (long long)t->step);
+    if (t->set.verify_every && t->step % t->set.verify_every == 0)
+        return job->ops->verify(job, d);
+    return ART_OK;
+}
+
+void trainer_report(trainer *t, train_report *out)
+{
+    double n = fmax(1, t->scalar[TRAIN_COUNTED]);
+    double unshared = t->scalar[TRAIN_WORK_UNSHARED];
+    *out = (train_report){
+        .step = t->step,
+        .objective = -t->scalar[TRAIN_LOSS] / n,
+        .best = t->scalar[TRAIN_HAS_BEST] ? t->scalar[TRAIN_BEST] : (double)NAN,
+        .gradient_norm = t->scalar[TRAIN_NORM] / n,
+        .rate = optim_rate(&t->trees.settings, t->step),
+        .anneal = trainer_anneal(t),
+        .distinct = t->scalar[TRAIN_DISTINCT] / n,
+        .saved = unshared > 0 ? 1 - t->scalar[TRAIN_WORK_DONE] / unshared : 0,
+        .skipped = t->skipped,
+    };
+    memset(t->scalar, 0, TRAIN_BEST * sizeof t->scalar[0]);
+}
+
+void trainer_swap_average(trainer *t)
+{
+    params *p = &t->job->trees->params;
+    for (size_t i = 0; i < p->total; i++) {
+        real value = p->value[i];
+        p->value[i] = t->trees.average[i];
+        t->trees.average[i] = value;
+    }
+    t->job->trees->ops->changed(t->job->trees);
+}
+
+int trainer_save(trainer *t, safetensors *s)
+{
+    task *job = t->job;
+    t->saved_counts[0] = t->step;
+    t->saved_counts[1] = t->skipped;
+    t->saved_counts[2] = t->skipped_in_row;
+    int status = params_store(s, &job->trees->params, job->trees->params.value, "");
+    if (!status)
+        status = optim_store(s, &t->trees, "optim.");
+    if (!status && job->branches)
+        status = params_store(s, &job->branches->params, job->branches->params.value, "");
+    if (!status && job->branches)
+        status = optim_store(s, &t->branches, "optim.branches.");
+    if (!status)
+        status = safetensors_add(s, "train.counts", TENSOR_I64, 1, (size_t[]){3}, t->saved_counts);
+    if (!status)
+        status =
+            safetensors_add(s, "train.sums", TENSOR_F64, 1, (size_t[]){TRAIN_SCALARS}, t->scalar);
+    return status ? status : job->ops->save(job, s);
+}
+
+static int load_counters(trainer *t, safetensors *s, const char *file, diag *d)
+{
+    const tensor *counts = safetensors_use(s, "train.counts");
+    const tensor *sums = safetensors_use(s, "train.sums");
+    if (!counts || counts->dtype != TENSOR_I64 || counts->count != 3 || !sums ||
+        sums->dtype != TENSOR_F64 || sums->count != TRAIN_SCALARS)
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "no counters of a training run -- start anew with --redo");
+    const int64_t *count = counts->data;
+    t->step = count[0];
+    t->skipped = count[1];
+    t->skipped_in_row = count[2];
+    memcpy(t->scalar, sums->data, sizeof t->scalar);
+    return ART_OK;
+}
+
+int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)
+{
+    task *job = t->job;
+    int status = params_load(job->trees->params.value, &job->trees->params, s, "", file, d);
+    if (!status)
+        status = optim_load(&t->trees, s, "optim.", file, d);
+    if (!status && job->branches)
+        status = params_load(job->branches->params.value, &job->branches->params, s, "", file, d);
+    if (!status && job->branches)
+        status = optim_load(&t->branches, s, "optim.branches.", file, d);
+    if (!status)
+        status = load_counters(t, s, file, d);
+    if (!status)
+        status = job->ops->load(job, s, file, d);
+    if (!status)
+        status = safetensors_unused(s, file, d);
+    job->trees->ops->changed(job->trees);
+    if (job->branches)
+        job->branches->ops->changed(job->branches);
+    return status;
+}

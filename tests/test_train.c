@@ -1,0 +1,333 @@
+/* The training loop and its tasks, on a model of five taxa with one logit per tree, where the
+ * answers are known. */
+#include "support/check.h"
+#include "support/table_model.h"
+
+#include "artreeformer.h"
+#include "infer/density.h"
+#include "infer/divergence.h"
+#include "infer/evidence.h"
+#include "infer/train.h"
+#include "infer/variational.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A target with a fixed value per tree; it breaks (NaN) in a given range of calls. */
+typedef struct fixed_target {
+    target base;
+    double value[TABLE_TREES];
+    double plain_off; /* added by plain, to make the self-check fail */
+    int calls, broken_from, broken_to;
+} fixed_target;
+
+static void fixed_evaluate(target *t, double *value, double *gradient, const int32_t *decision,
+                           const double *length, int k)
+{
+    (void)gradient, (void)length;
+    fixed_target *self = (fixed_target *)t;
+    int broken = self->calls >= self->broken_from && self->calls < self->broken_to;
+    self->calls++;
+    for (int i = 0; i < k; i++)
+        value[i] = broken ? (double)NAN : self->value[table_index(decision + i * (TABLE_TAXA - 3))];
+}
+
+static int fixed_plain(target *t, double *value, const int32_t *decision, const double *length)
+{
+    (void)length;
+    fixed_target *self = (fixed_target *)t;
+    *value = self->value[table_index(decision)] + self->plain_off;
+    return ART_OK;
+}
+
+static void fixed_free(target *t)
+{
+    (void)t;
+}
+
+static const target_ops FIXED_OPS = {fixed_evaluate, fixed_plain, fixed_free};
+
+typedef struct fixture {
+    topology_model *model;
+    fixed_target goal;
+    task *job;
+    trainer *loop;
+    particle_source source;
+} fixture;
+
+static train_settings quick(int64_t steps)
+{
+    train_settings set = train_defaults();
+    set.steps = steps;
+    set.tree_rate = 0.02;
+    set.decay = 0.5;
+    set.decay_every = steps / 6 + 1;
+    set.anneal_steps = steps / 10;
+    return set;
+}
+
+static void fixture_open(fixture *f, const train_settings *set, estimator kind, int k)
+{
+    memset(f, 0, sizeof *f);
+    check_status(table_model_create(&f->model));
+    f->model->ops->initialise(f->model, 5);
+    f->goal.base = (target){&FIXED_OPS, TABLE_TAXA, 0};
+    for (int t = 0; t < TABLE_TREES; t++)
+        f->goal.value[t] = -(t * 7 % TABLE_TREES) * 0.4;
+    f->source = (particle_source){f->model, NULL, &f->goal.base, 10, 1};
+    check_status(variational_create(&f->job, &f->source, k, kind));
+    check_status(trainer_create(&f->loop, f->job, set, NULL));
+}
+
+static void fixture_close(fixture *f)
+{
+    trainer_free(f->loop);
+    f->job->ops->free(f->job);
+    f->model->ops->free(f->model);
+}
+
+static double exact_log_z(const fixture *f)
+{
+    return log_sum_exp(f->goal.value, TABLE_TREES);
+}
+
+/* Total variation between q and exp(value) / Z. */
+static double distance(const fixture *f)
+{
+    int32_t decision[TABLE_TREES * (TABLE_TAXA - 3)];
+    double weight[TABLE_TREES];
+    divergence out;
+    for (int t = 0; t < TABLE_TREES; t++) {
+        table_decision(decision + t * (TABLE_TAXA - 3), t);
+        weight[t] = exp(f->goal.value[t]);
+    }
+    check_status(divergence_compute(&out, f->model, decision, weight, TABLE_TREES, 4));
+    return out.total_variation;
+}
+
+static void every_estimator_finds_the_target(void **state)
+{
+    (void)state;
+    for (int kind = ESTIMATOR_VIMCO_GEOMETRIC; kind <= ESTIMATOR_RWS; kind++) {
+        train_settings set = quick(100000);
+        fixture f;
+        fixture_open(&f, &set, (estimator)kind, 10);
+        assert_true(distance(&f) > 0.3);
+        while (f.loop->step < set.steps)
+            check_status(trainer_advance(f.loop, NULL));
+        /* what noise the last learning rates leave */
+        check_near(distance(&f), 0, 0.02);
+        evidence e;
+        check_status(evidence_run(&e, &f.source, &(evidence_settings){100, 50}, NULL, NULL));
+        check_near(e.log_evidence, exact_log_z(&f), 4 * e.log_evidence_se + 1e-9);
+        assert_true(e.log_evidence_sd < 0.01 && e.ess > 0.99 * 5000);
+        assert_true(e.lower_bound_1 <= e.lower_bound_10 && e.lower_bound_10 <= e.log_evidence);
+        const int32_t *best;
+        check_near(variational_best(f.job), 0, 0);
+        assert_int_equal(variational_best_trees(f.job, &best), 1);
+        assert_int_equal(table_index(best), 0);
+        fixture_close(&f);
+    }
+}
+
+static void best_trees_are_all_kept(void **state)
+{
+    (void)state;
+    train_settings set = quick(500);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 10);
+    f.goal.value[3] = f.goal.value[11] = f.goal.value[14] = 2;
+    while (f.loop->step < set.steps)
+        check_status(trainer_advance(f.loop, NULL));
+    const int32_t *best;
+    int seen = 0;
+    assert_int_equal(variational_best_trees(f.job, &best), 3);
+    for (int i = 0; i < 3; i++)
+        seen |= 1 << table_index(best + i * (TABLE_TAXA - 3));
+    assert_int_equal(seen, 1 << 3 | 1 << 11 | 1 << 14);
+    fixture_close(&f);
+}
+
+static void density_learns_weights(void **state)
+{
+    (void)state;
+    int32_t decision[4 * 2];
+    const double weight[4] = {4, 3, 2, 1};
+    for (int i = 0; i < 4; i++)
+        table_decision(decision + 2 * i, 4 * i);
+    topology_model *model;
+    task *job;
+    trainer *loop;
+    train_settings set = quick(6000);
+    set.average = 0.999;
+    set.average_from = 1000;
+    check_status(table_model_create(&model));
+    model->ops->initialise(model, 2);
+    check_status(density_create(&job, model, decision, weight, 4, 20, 3));
+    check_status(trainer_create(&loop, job, &set, NULL));
+    while (loop->step < set.steps)
+        check_status(trainer_advance(loop, NULL));
+    divergence raw, averaged;
+    check_status(divergence_compute(&raw, model, decision, weight, 4, 3));
+    trainer_swap_average(loop);
+    check_status(divergence_compute(&averaged, model, decision, weight, 4, 3));
+    trainer_swap_average(loop);
+    assert_true(raw.kl >= 0 && raw.kl < 0.02);
+    assert_true(averaged.kl >= 0 && averaged.kl < 0.02);
+    assert_true(averaged.kl != raw.kl);
+    double entropy = 0;
+    for (int i = 0; i < 4; i++)
+        entropy -= weight[i] / 10 * log(weight[i] / 10);
+    check_near(raw.cross_entropy - raw.kl, entropy, 1e-12);
+    trainer_free(loop);
+    job->ops->free(job);
+    model->ops->free(model);
+}
+
+static void annealing_schedule(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    set.anneal_steps = 50;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 2);
+    check_near(trainer_anneal(f.loop), 0.001, 1e-15);
+    for (int i = 0; i < 25; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    check_near(trainer_anneal(f.loop), 0.501, 1e-15);
+    for (int i = 0; i < 25; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    check_near(trainer_anneal(f.loop), 1, 0);
+    fixture_close(&f);
+}
+
+static void broken_steps_do_not_update(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    real before[TABLE_TREES];
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+    f.goal.broken_from = 10;
+    f.goal.broken_to = 10 + TRAIN_SKIPS - 1;
+    for (int i = 0; i < 10; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    memcpy(before, params_value(&f.model->params, 0), sizeof before);
+    for (int i = 0; i < TRAIN_SKIPS - 1; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    assert_memory_equal(before, params_value(&f.model->params, 0), sizeof before);
+    check_status(trainer_advance(f.loop, NULL));
+    assert_memory_not_equal(before, params_value(&f.model->params, 0), sizeof before);
+    train_report report;
+    trainer_report(f.loop, &report);
+    assert_int_equal(report.skipped, TRAIN_SKIPS - 1);
+    assert_true(isfinite(report.objective));
+    check_near(report.saved, 0.5, 1e-12);
+
+    f.goal.broken_to = 1000;
+    f.goal.broken_from = 0;
+    diag d;
+    diag_init(&d);
+    int status = ART_OK;
+    for (int i = 0; i < TRAIN_SKIPS && !status; i++)
+        status = trainer_advance(f.loop, &d);
+    assert_int_equal(status, ART_ERR_NUMERIC);
+    assert_int_equal(f.loop->skipped_in_row, TRAIN_SKIPS);
+    assert_non_null(strstr(d.message[0].text, "not a number"));
+    diag_free(&d);
+    fixture_close(&f);
+}
+
+static void self_check_stops_the_run(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    set.verify_every = 7;
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+    f.goal.plain_off = 1e-3;
+    diag d;
+    diag_init(&d);
+    for (int i = 0; i < 6; i++)
+        check_status(trainer_advance(f.loop, &d));
+    assert_int_equal(trainer_advance(f.loop, &d), ART_ERR_NUMERIC);
+    assert_non_null(strstr(d.message[0].text, "self-check"));
+    diag_free(&d);
+    fixture_close(&f);
+}
+
+/* Saving at any step and going on in a new process gives the same bits. */
+static void resume_is_exact(void **state)
+{
+    (void)state;
+    train_settings set = quick(60);
+    set.average = 0.99;
+    set.average_from = 10;
+    for (int64_t cut = 0; cut <= 60; cut += 7) {
+        fixture straight, first, second;
+        fixture_open(&straight, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        fixture_open(&first, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        fixture_open(&second, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        second.model->ops->initialise(second.model, 99);
+        while (straight.loop->step < set.steps)
+            check_status(trainer_advance(straight.loop, NULL));
+        while (first.loop->step < cut)
+            check_status(trainer_advance(first.loop, NULL));
+        safetensors saved = {0}, loaded = {0};
+        void *bytes;
+        size_t n;
+        check_status(trainer_save(first.loop, &saved));
+        check_status(safetensors_format(&saved, &bytes, &n, "memory", NULL));
+        check_status(safetensors_parse(&loaded, bytes, n, "memory", NULL));
+        check_status(trainer_load(second.loop, &loaded, "memory", NULL));
+        assert_int_equal(second.loop->step, cut);
+        while (second.loop->step < set.steps)
+            check_status(trainer_advance(second.loop, NULL));
+        size_t size = TABLE_TREES * sizeof(real);
+        assert_memory_equal(params_value(&straight.model->params, 0),
+                            params_value(&second.model->params, 0), size);
+        assert_memory_equal(straight.loop->trees.average, second.loop->trees.average, size);
+        assert_memory_equal(straight.loop->scalar, second.loop->scalar,
+                            sizeof straight.loop->scalar);
+        check_near(variational_best(straight.job), variational_best(second.job), 0);
+        free(bytes);
+        safetensors_free(&saved);
+        safetensors_free(&loaded);
+        fixture_close(&straight);
+        fixture_close(&first);
+        fixture_close(&second);
+    }
+}
+
+static void foreign_checkpoint_is_refused(void **state)
+{
+    (void)state;
+    train_settings set = quick(10);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 5);
+    safetensors s = {0};
+    double extra = 1;
+    check_status(trainer_save(f.loop, &s));
+    check_status(safetensors_add(&s, "something.else", TENSOR_F64, 1, (size_t[]){1}, &extra));
+    assert_int_equal(trainer_load(f.loop, &s, "memory", NULL), ART_ERR_MISMATCH);
+    safetensors empty = {0};
+    assert_int_equal(trainer_load(f.loop, &empty, "memory", NULL), ART_ERR_MISMATCH);
+    safetensors_free(&s);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_estimator_finds_the_target),
+        cmocka_unit_test(best_trees_are_all_kept),
+        cmocka_unit_test(density_learns_weights),
+        cmocka_unit_test(annealing_schedule),
+        cmocka_unit_test(broken_steps_do_not_update),
+        cmocka_unit_test(self_check_stops_the_run),
+        cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(foreign_checkpoint_is_refused),
+    };
+    return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}
