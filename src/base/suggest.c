@@ -41,8 +41,9 @@ void suggest(suggestion *s, const char *written, const char *candidate)
 {
     size_t n = strnlen(written, LONGEST), m = strnlen(candidate, LONGEST);
     size_t enough = (n > m ? n : m) / 3, distance = suggest_distance(written, candidate);
-    if (distance > (enough ? enough : 1) || (s->word && distance >= s->distance))
+    if (distance > (enough ? enough : 1) || (s->word[0] && distance >= s->distance))
         return;
-    s->word = candidate;
+    memcpy(s->word, candidate, m);
+    s->word[m] = '\0';
     s->distance = distance;
 }

@@ -10,7 +10,7 @@ size_t suggest_distance(const char *a, const char *b);
 
 /* A search through candidates, one call each; start with {0}. */
 typedef struct suggestion {
-    const char *word; /* the nearest so far, borrowed; NULL while none is near enough */
+    char word[64]; /* the nearest so far; empty while none is near enough */
     size_t distance;
 } suggestion;
 

@@ -1,0 +1,23 @@
+/* format.h: quantities as people read them. Each writes at most size bytes with the NUL and
+ * returns out. */
+#ifndef BASE_FORMAT_H
+#define BASE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FORMAT_SIZE = 32 }; /* room enough for any of these */
+
+/* "1 234 567" */
+char *format_count(char *out, size_t size, uint64_t count);
+
+/* "512 B", "1.5 KiB", "23.4 GiB" */
+char *format_bytes(char *out, size_t size, double bytes);
+
+/* "0.25 s", "12.3 s", "4 min 05 s", "3 h 12 min", "2 d 5 h" */
+char *format_seconds(char *out, size_t size, double seconds);
+
+/* The shortest of %.6g .. %.17g that reads back as the same number: "0.1", "1e-05". */
+char *format_real(char *out, size_t size, double value);
+
+#endif

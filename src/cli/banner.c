@@ -1,0 +1,143 @@
+#include "cli/banner.h"
+
+#include "artreeformer.h"
+#include "base/cpu.h"
+#include "base/format.h"
+#include "base/mem.h"
+#include "cli/progress.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char CITE[] =
+    "Xie, T., Mai, Y., Zhang, C. ARTreeFormer: a faster attention-based autoregressive model for "
+    "phylogenetic inference (2025)";
+
+int host_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+double host_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (double)pages * (double)size : 0;
+}
+
+double peak_memory(void)
+{
+    struct rusage use;
+    return getrusage(RUSAGE_SELF, &use) == 0 ? 1024.0 * (double)use.ru_maxrss : 0;
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+double cpu_seconds(void)
+{
+    struct rusage use;
+    return getrusage(RUSAGE_SELF, &use) == 0 ? seconds_of(use.ru_utime) + seconds_of(use.ru_stime)
+                                             : 0;
+}
+
+/* The command line as one could type it again: arguments with unusual characters are quoted. */
+static char *command_line(const session *s)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    size_t size = 1;
+    for (int i = 0; i < s->argc; i++)
+        size += 4 * strlen(s->argv[i]) + 3;
+    char *line = mem_resize(NULL, size, 1), *out = line;
+    for (int i = 0; line && i < s->argc; i++) {
+        const char *text = i ? s->argv[i] : "artreeformer";
+        int quote = !*text || text[strspn(text, plain)] != '\0';
+        if (i)
+            *out++ = ' ';
+        if (quote)
+            *out++ = '\'';
+        for (; *text; text++) {
+            if (*text == '\'')
+                out = stpcpy(out, "'\\'");
+            *out++ = *text;
+        }
+        if (quote)
+            *out++ = '\'';
+    }
+    if (line)
+        *out = '\0';
+    return line;
+}
+
+static bool has_option(const session *s, const option *table)
+{
+    for (int i = 0; i < s->options.count; i++)
+        if (s->options.item[i].row == table)
+            return true;
+    return false;
+}
+
+void banner_start(session *s)
+{
+    char memory[FORMAT_SIZE];
+    log_info(&s->log, "artreeformer %s", art_version());
+    log_info(&s->log, "host: %d core%s, %s, %s memory", host_cores(), host_cores() > 1 ? "s" : "",
+             cpu_level_name(cpu_best()), format_bytes(memory, sizeof memory, host_memory()));
+    char *line = command_line(s);
+    if (line)
+        log_info(&s->log, "command: %s", line);
+    free(line);
+    if (has_option(s, COMMON_SEED))
+        log_info(&s->log, "seed: %lld", (long long)s->common->seed);
+    if (has_option(s, COMMON_THREADS))
+        log_info(&s->log, "threads: %d", session_threads(s));
+}
+
+/* The files of this run that are there now. */
+static void list_files(session *s)
+{
+    bool first = true;
+    for (const char *const *suffix = s->suffixes; suffix && *suffix; suffix++) {
+        char *path = session_path(s, *suffix);
+        struct stat info;
+        if (path && stat(path, &info) == 0) {
+            log_info(&s->log, first ? "files written:\n  %s" : "  %s", path);
+            first = false;
+        }
+        free(path);
+    }
+}
+
+void banner_end(session *s)
+{
+    char wall[FORMAT_SIZE], cpu[FORMAT_SIZE], memory[FORMAT_SIZE];
+    list_files(s);
+    log_info(&s->log, "wall time %s, CPU time %s, peak memory %s",
+             format_seconds(wall, sizeof wall, clock_seconds() - s->started),
+             format_seconds(cpu, sizeof cpu, cpu_seconds()),
+             format_bytes(memory, sizeof memory, peak_memory()));
+    log_info(&s->log, "please cite: %s", CITE);
+}
+
+void banner_version(output *o)
+{
+    output_printf(o, "artreeformer %s\n", art_version());
+    output_printf(o, "instruction set: %s\n", cpu_level_name(cpu_best()));
+#if defined(__clang__)
+    output_printf(o, "compiler: clang %s\n", __clang_version__);
+#elif defined(__GNUC__)
+    output_printf(o, "compiler: gcc %s\n", __VERSION__);
+#endif
+    output_printf(o, "licence: MIT\n");
+}

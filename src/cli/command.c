@@ -1,0 +1,36 @@
+#include "cli/command.h"
+
+const command *const COMMANDS[] = {
+    NULL,
+};
+
+const option COMMON_MESSAGES[] = {
+    OPTION_HEADING("General"),
+    OPTION_FLAG(common_settings, quiet, "--quiet | -quiet", LOCAL,
+                "only warnings and errors on standard error"),
+    OPTION_FLAG(common_settings, verbose, "-v --verbose", LOCAL, "more messages"),
+    OPTION_FILE(common_settings, config, "--config", LOCAL,
+                "settings file: a JSON object of long option names; the command line wins"),
+    OPTION_FLAG(common_settings, help, "-h --help", LOCAL, "print this help and exit"),
+    OPTION_END,
+};
+
+const option COMMON_OUTPUT[] = {
+    OPTION_HEADING("Output"),
+    OPTION_TEXT(common_settings, prefix, "--prefix | -pre", LOCAL, "PATH",
+                "results go to PATH.*; the name of the main input if not given"),
+    OPTION_FLAG(common_settings, redo, "--redo | -redo", LOCAL, "overwrite existing results"),
+    OPTION_END,
+};
+
+const option COMMON_SEED[] = {
+    OPTION_INT(common_settings, seed, "--seed | -seed", OPTIONAL, 0, 0x1p62,
+               "seed of all random numbers"),
+    OPTION_END,
+};
+
+const option COMMON_THREADS[] = {
+    OPTION_THREADS(common_settings, threads, "-T --threads | -nt", LOCAL,
+                   "threads; the results do not depend on it"),
+    OPTION_END,
+};

@@ -1,0 +1,42 @@
+/* progress.h: how far a long job is.
+ *
+ *     progress p;
+ *     progress_start(&p, &s->log, "fitting", "steps", 20000, 0);
+ *     for (step...)
+ *         progress_update(&p, step, "bound %.3f", bound);
+ *     progress_end(&p);
+ *
+ * On a terminal one line overwrites itself a few times a second; elsewhere a plain line
+ * appears every half minute:
+ *
+ *     fitting: 1 200 of 20 000 steps (6 %), 412/s, 46 s left; bound -7120.314
+ *
+ * An update that is not due costs one look at the clock. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include "cli/log.h"
+
+typedef struct progress {
+    logger *log;             /* borrowed */
+    const char *what, *unit; /* borrowed */
+    double total;            /* 0 if not known */
+    double first;            /* where this run began: a resumed one not at 0 */
+    double started;          /* seconds of the monotonic clock */
+    double next;             /* when the next line is due */
+} progress;
+
+void progress_start(progress *p, logger *log, const char *what, const char *unit, double total,
+                    double first);
+
+/* The text behind the numbers may be empty (""). */
+void progress_update(progress *p, double done, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Wipes the line. */
+void progress_end(progress *p);
+
+/* Seconds of the monotonic clock. */
+double clock_seconds(void);
+
+#endif
