@@ -1,0 +1,29 @@
+/* checkpoint.h: files that a run can go on from, whatever happens to it.
+ *
+ * A checkpoint is a safetensors file with a checksum over everything in it. The one before is
+ * kept beside it, so that at every instant there is a whole one: `<prefix>.ckp.safetensors` and
+ * `<prefix>.ckp.prev.safetensors`. NaN cannot be written (base/safetensors.h). */
+#ifndef INFER_CHECKPOINT_H
+#define INFER_CHECKPOINT_H
+
+#include "base/diag.h"
+#include "base/safetensors.h"
+
+#include <stdbool.h>
+
+/* Writes s (and sets its metadata "checksum"): the present checkpoint becomes the previous
+ * one. On failure the present one stays. */
+int checkpoint_write(safetensors *s, const char *prefix, diag *d);
+
+/* True if there is a checkpoint, present or previous. */
+bool checkpoint_exists(const char *prefix);
+
+/* Reads the checkpoint; if it is missing or damaged, the previous one, with a warning. The
+ * name of the file that was read goes to name (size bytes). ART_ERR_INPUT if neither is whole;
+ * d says what is wrong with each. */
+int checkpoint_read(safetensors *s, char *name, size_t size, const char *prefix, diag *d);
+
+/* Removes both, as the run has ended. */
+int checkpoint_remove(const char *prefix, diag *d);
+
+#endif

@@ -1,0 +1,161 @@
+#include "support/check.h"
+
+#include "artreeformer.h"
+#include "base/rng.h"
+#include "infer/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct folder {
+    char path[64], prefix[96], present[160], previous[160];
+} folder;
+
+static void folder_open(folder *f)
+{
+    snprintf(f->path, sizeof f->path, "/tmp/art-checkpoint-XXXXXX");
+    assert_non_null(mkdtemp(f->path));
+    snprintf(f->prefix, sizeof f->prefix, "%s/run", f->path);
+    snprintf(f->present, sizeof f->present, "%s.ckp.safetensors", f->prefix);
+    snprintf(f->previous, sizeof f->previous, "%s.ckp.prev.safetensors", f->prefix);
+}
+
+static void folder_close(folder *f)
+{
+    check_status(checkpoint_remove(f->prefix, NULL));
+    assert_int_equal(rmdir(f->path), 0);
+}
+
+/* A small checkpoint that says which one it is. */
+static void save(const folder *f, int64_t number)
+{
+    safetensors s = {0};
+    float weights[6] = {1, 2, 3, 4, 5, (float)number};
+    check_status(safetensors_set(&s, "identity", "{\"seed\": 1}"));
+    check_status(safetensors_add(&s, "number", TENSOR_I64, 1, (size_t[]){1}, &number));
+    check_status(safetensors_add(&s, "weights", TENSOR_F32, 2, (size_t[]){2, 3}, weights));
+    check_status(checkpoint_write(&s, f->prefix, NULL));
+    safetensors_free(&s);
+}
+
+/* The number of the checkpoint that is read, or -1. */
+static int64_t load(const folder *f, diag *d)
+{
+    safetensors s = {0};
+    char name[4096];
+    if (checkpoint_read(&s, name, sizeof name, f->prefix, d) != ART_OK)
+        return -1;
+    int64_t number = *(const int64_t *)safetensors_find(&s, "number")->data;
+    safetensors_free(&s);
+    return number;
+}
+
+static size_t slurp(char *bytes, size_t room, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t n = fread(bytes, 1, room, file);
+    fclose(file);
+    assert_true(n > 0 && n < room);
+    return n;
+}
+
+static void spill(const char *path, const char *bytes, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void previous_is_kept(void **state)
+{
+    (void)state;
+    folder f;
+    folder_open(&f);
+    assert_false(checkpoint_exists(f.prefix));
+    assert_int_equal(load(&f, NULL), -1);
+    for (int64_t i = 1; i <= 3; i++) {
+        save(&f, i);
+        assert_true(checkpoint_exists(f.prefix));
+        assert_int_equal(load(&f, NULL), i);
+    }
+    assert_int_equal(unlink(f.present), 0);
+    diag d;
+    diag_init(&d);
+    assert_int_equal(load(&f, &d), 2);
+    assert_int_equal(d.count, 1);
+    assert_int_equal(d.message[0].level, DIAG_WARNING);
+    diag_free(&d);
+    folder_close(&f);
+}
+
+static void every_truncation_is_noticed(void **state)
+{
+    (void)state;
+    folder f;
+    char bytes[8192];
+    folder_open(&f);
+    save(&f, 1);
+    save(&f, 2);
+    size_t n = slurp(bytes, sizeof bytes, f.present);
+    for (size_t cut = 0; cut < n; cut++) {
+        spill(f.present, bytes, cut);
+        assert_int_equal(load(&f, NULL), 1);
+    }
+    spill(f.present, bytes, n);
+    assert_int_equal(load(&f, NULL), 2);
+    folder_close(&f);
+}
+
+static void every_bit_flip_is_noticed(void **state)
+{
+    (void)state;
+    folder f;
+    char bytes[8192];
+    folder_open(&f);
+    save(&f, 1);
+    save(&f, 2);
+    size_t n = slurp(bytes, sizeof bytes, f.present);
+    rng r = rng_at(3, RNG_TEST, 0, 0);
+    for (int i = 0; i < 10000; i++) {
+        size_t at = rng_below(&r, (uint32_t)n);
+        char bit = (char)(1 << rng_below(&r, 8));
+        bytes[at] ^= bit;
+        spill(f.present, bytes, n);
+        assert_int_equal(load(&f, NULL), 1);
+        bytes[at] ^= bit;
+    }
+    folder_close(&f);
+}
+
+static void both_damaged_is_an_error(void **state)
+{
+    (void)state;
+    folder f;
+    folder_open(&f);
+    save(&f, 1);
+    save(&f, 2);
+    spill(f.present, "x", 1);
+    spill(f.previous, "y", 1);
+    diag d;
+    diag_init(&d);
+    assert_int_equal(load(&f, &d), -1);
+    assert_int_equal(d.errors, 1);
+    assert_non_null(strstr(d.message[0].text, "--redo"));
+    diag_free(&d);
+    folder_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(previous_is_kept),
+        cmocka_unit_test(every_truncation_is_noticed),
+        cmocka_unit_test(every_bit_flip_is_noticed),
+        cmocka_unit_test(both_damaged_is_an_error),
+    };
+    return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
+}
