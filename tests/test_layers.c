@@ -113,6 +113,50 @@ static void check_norm(const layer_kernels *kernels)
     }
 }
 
+/* The fused layer is the two layers: forward, again from xhat, and back. */
+static void check_norm_elu(const layer_kernels *kernels)
+{
+    static const int32_t owner[ROWS] = {2, 0, 0, 1, 2};
+    static real x[ROWS * WIDTH], y[ROWS * WIDTH], hat[ROWS * WIDTH], again[ROWS * WIDTH];
+    static real dy[ROWS * WIDTH], dx[ROWS * WIDTH], two[ROWS * WIDTH], shift[3 * WIDTH];
+    real gain[WIDTH], bias[WIDTH], rstd[ROWS];
+    for (int width = 1; width <= WIDTH; width += width < 20 ? 1 : 61) {
+        real dgain[2][WIDTH] = {{0}}, dbias[2][WIDTH] = {{0}};
+        fill(x, ROWS * width, 3, 12);
+        fill(shift, 3 * width, 2, 13);
+        fill(gain, width, 1, 14);
+        fill(bias, width, 1, 15);
+        fill(dy, ROWS * width, 1, 16);
+        kernels->norm_elu(y, hat, rstd, x, shift, owner, gain, bias, ROWS, width);
+        for (int i = 0; i < ROWS; i++) {
+            double row[WIDTH];
+            for (int j = 0; j < width; j++)
+                row[j] = (double)x[i * width + j] + (double)shift[owner[i] * width + j];
+            plain_norm(row, gain, bias, width);
+            plain_elu(row, width);
+            for (int j = 0; j < width; j++)
+                check_near((double)y[i * width + j], row[j], 1e-5);
+        }
+        kernels->norm_elu_again(again, hat, gain, bias, ROWS, width);
+        kernels->norm_elu_back(dx, dgain[0], dbias[0], dy, y, hat, rstd, gain, ROWS, width);
+        kernels->elu_back(two, dy, y, (size_t)(ROWS * width));
+        kernels->norm_back(two, dgain[1], dbias[1], two, hat, rstd, gain, ROWS, width);
+        for (int i = 0; i < ROWS * width; i++) {
+            check_near((double)again[i], (double)y[i], 1e-6);
+            check_near((double)dx[i], (double)two[i], 1e-5 * (1 + (double)rstd[i / width]));
+        }
+        for (int j = 0; j < width; j++) {
+            check_near((double)dgain[0][j], (double)dgain[1][j], 1e-5);
+            check_near((double)dbias[0][j], (double)dbias[1][j], 1e-5);
+        }
+        kernels->norm_elu(y, hat, rstd, x, NULL, NULL, gain, bias, ROWS, width);
+        kernels->norm(again, hat, rstd, x, gain, bias, ROWS, width);
+        kernels->elu(again, again, (size_t)(ROWS * width));
+        for (int i = 0; i < ROWS * width; i++)
+            check_near((double)again[i], (double)y[i], 1e-5);
+    }
+}
+
 static void check_softmax(const layer_kernels *kernels)
 {
     real x[131], y[131];
@@ -159,6 +203,31 @@ static void check_edges(const layer_kernels *kernels)
     }
 }
 
+static void check_dots(const layer_kernels *kernels)
+{
+    for (int width = 1; width <= 40; width++) {
+        real x[ROWS * 40], w[40], y[ROWS], spread[ROWS * 40];
+        fill(x, ROWS * width, 1, 17);
+        fill(w, width, 1, 18);
+        kernels->dot(y, x, w, (real)0.5, ROWS, width);
+        kernels->spread(spread, y, w, ROWS, width);
+        for (int i = 0; i < ROWS; i++) {
+            double sum = 0.5;
+            for (int j = 0; j < width; j++) {
+                sum += (double)x[i * width + j] * (double)w[j];
+                assert_true(spread[i * width + j] == y[i] * w[j]);
+            }
+            check_near((double)y[i], sum, 1e-5);
+        }
+    }
+}
+
+static void dots_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_dots);
+}
+
 static void elu_of_every_level(void **state)
 {
     (void)state;
@@ -169,6 +238,12 @@ static void norm_of_every_level(void **state)
 {
     (void)state;
     at_every_level(check_norm);
+}
+
+static void norm_elu_of_every_level(void **state)
+{
+    (void)state;
+    at_every_level(check_norm_elu);
 }
 
 static void softmax_of_every_level(void **state)
@@ -187,8 +262,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_is_its_definition), cmocka_unit_test(elu_of_every_level),
-        cmocka_unit_test(norm_of_every_level),    cmocka_unit_test(softmax_of_every_level),
-        cmocka_unit_test(edges_of_every_level),
+        cmocka_unit_test(norm_of_every_level),    cmocka_unit_test(norm_elu_of_every_level),
+        cmocka_unit_test(softmax_of_every_level), cmocka_unit_test(edges_of_every_level),
+        cmocka_unit_test(dots_of_every_level),
     };
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
 }

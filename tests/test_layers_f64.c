@@ -120,6 +120,24 @@ static void elu_gradient(void **state)
     check_layer(&l);
 }
 
+static void norm_elu(const layer *l, double *y)
+{
+    real hat[ROWS * IN], rstd[ROWS];
+    norm_elu_forward(y, hat, rstd, l->x, NULL, NULL, l->weight, l->bias, ROWS, IN);
+}
+
+static void norm_elu_gradient(void **state)
+{
+    (void)state;
+    layer l = random_layer(ROWS * IN, IN, IN, ROWS * IN);
+    real y[ROWS * IN], hat[ROWS * IN], rstd[ROWS];
+    l.forward = norm_elu;
+    norm_elu_forward(y, hat, rstd, l.x, NULL, NULL, l.weight, l.bias, ROWS, IN);
+    norm_elu_again(y, hat, l.weight, l.bias, ROWS, IN);
+    norm_elu_backward(l.dx, l.dweight, l.dbias, l.upstream, y, hat, rstd, l.weight, ROWS, IN);
+    check_layer(&l);
+}
+
 static void softmax(const layer *l, double *y)
 {
     softmax_forward(y, l->x, l->n_x);
@@ -171,9 +189,10 @@ static void edge_max_gradient(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_gradient),      cmocka_unit_test(norm_gradient),
-        cmocka_unit_test(elu_gradient),         cmocka_unit_test(softmax_gradient),
-        cmocka_unit_test(log_softmax_gradient), cmocka_unit_test(edge_max_gradient),
+        cmocka_unit_test(linear_gradient),   cmocka_unit_test(norm_gradient),
+        cmocka_unit_test(elu_gradient),      cmocka_unit_test(norm_elu_gradient),
+        cmocka_unit_test(softmax_gradient),  cmocka_unit_test(log_softmax_gradient),
+        cmocka_unit_test(edge_max_gradient),
     };
     return cmocka_run_group_tests_name("layers_f64", tests, NULL, NULL);
 }

@@ -70,6 +70,24 @@ void elu_backward(real *dx, const real *dy, const real *y, size_t n)
     kernels()->elu_back(dx, dy, y, n);
 }
 
+void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *shift,
+                      const int32_t *owner, const real *gain, const real *bias, int rows, int width)
+{
+    kernels()->norm_elu(y, xhat, rstd, x, shift, owner, gain, bias, rows, width);
+}
+
+void norm_elu_again(real *y, const real *xhat, const real *gain, const real *bias, int rows,
+                    int width)
+{
+    kernels()->norm_elu_again(y, xhat, gain, bias, rows, width);
+}
+
+void norm_elu_backward(real *dx, real *dgain, real *dbias, const real *dy, const real *y,
+                       const real *xhat, const real *rstd, const real *gain, int rows, int width)
+{
+    kernels()->norm_elu_back(dx, dgain, dbias, dy, y, xhat, rstd, gain, rows, width);
+}
+
 void softmax_forward(real *y, const real *x, int n)
 {
     kernels()->softmax(y, x, n);

@@ -44,6 +44,21 @@ void elu_forward(real *y, const real *x, size_t n);
 /* dx = dy where y > 0, else dy (1 + y): the input is not needed.   dx may be dy. */
 void elu_backward(real *dx, const real *dy, const real *y, size_t n);
 
+/* The two in one pass: y = ELU(norm(x)), where row i of x is first raised by row owner[i] of
+ * shift [..][width] (unless shift is NULL). xhat and rstd as norm_forward; xhat may be x, and
+ * y may be x if xhat is not needed. */
+void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *shift,
+                      const int32_t *owner, const real *gain, const real *bias, int rows,
+                      int width);
+
+/* y again from xhat: ELU(gain * xhat + bias). */
+void norm_elu_again(real *y, const real *xhat, const real *gain, const real *bias, int rows,
+                    int width);
+
+/* Back through both; y is the output. dx may be dy. */
+void norm_elu_backward(real *dx, real *dgain, real *dbias, const real *dy, const real *y,
+                       const real *xhat, const real *rstd, const real *gain, int rows, int width);
+
 /* y = exp(x - max x) / sum.   [n]; y may be x. */
 void softmax_forward(real *y, const real *x, int n);
 
@@ -74,12 +89,22 @@ typedef struct layer_kernels {
                  int rows, int width);
     void (*norm_back)(real *dx, real *dgain, real *dbias, const real *dy, const real *xhat,
                       const real *rstd, const real *gain, int rows, int width);
+    void (*norm_elu)(real *y, real *xhat, real *rstd, const real *x, const real *shift,
+                     const int32_t *owner, const real *gain, const real *bias, int rows, int width);
+    void (*norm_elu_again)(real *y, const real *xhat, const real *gain, const real *bias, int rows,
+                           int width);
+    void (*norm_elu_back)(real *dx, real *dgain, real *dbias, const real *dy, const real *y,
+                          const real *xhat, const real *rstd, const real *gain, int rows,
+                          int width);
     void (*softmax)(real *y, const real *x, int n);
     void (*edge_max)(real *y, const real *x, const int32_t (*ends)[2], int edges, int width);
     void (*edge_max_back)(real *dx, const real *dy, const real *x, const int32_t (*ends)[2],
                           int edges, int width);
     void (*add_bias)(real *y, const real *bias, int rows, int width); /* y += bias */
     void (*sum_rows)(real *sum, const real *x, int rows, int width);  /* sum += rows of x */
+    /* y_i = x_i . w + bias;  y_ij = x_i w_j */
+    void (*dot)(real *y, const real *x, const real *w, real bias, int rows, int width);
+    void (*spread)(real *y, const real *x, const real *w, int rows, int width);
 } layer_kernels;
 
 /* The kernels of a level; NULL where the build does not have them. */

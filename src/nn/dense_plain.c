@@ -1,0 +1,3 @@
+#define KERNELS dense_kernels_plain
+#define VECTOR  16
+#include "nn/dense_kernel.inc"
