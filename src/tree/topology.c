@@ -50,8 +50,8 @@ void topology_attach(topology *t, int32_t edge)
     int32_t above = t->parent[below];
     t->child[above][t->child[above][0] != below] = inner;
     t->parent[inner] = above;
-    t->child[inner][0] = below;
-    t->child[inner][1] = taxon;
+    t->child[inner][0] = taxon;
+    t->child[inner][1] = below;
     t->parent[below] = t->parent[taxon] = inner;
 }
 

@@ -15,7 +15,8 @@
  *     edge 2n - 2   above inner node N + n-2  (n >= 2)
  *
  * Attaching taxon n to edge e with lower node v puts the new inner node between v and its
- * parent: v keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3.
+ * parent: v keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3. The
+ * new node's children are the taxon and v, in this order (as in MrBayes' tree files).
  * A tree whose inner nodes are numbered otherwise is brought to this numbering by going
  * through its decisions. */
 #ifndef TREE_TOPOLOGY_H

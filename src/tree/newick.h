@@ -1,0 +1,65 @@
+/* newick.h: one tree as its Newick text has it: rooted or not, with nodes of any degree.
+ *
+ *     newick t;
+ *     newick_init(&t);
+ *     nexus words;
+ *     nexus_init(&words, &in, NEWICK_PUNCTUATION, d);
+ *     status = newick_read(&t, &words);          reads up to and with the ';'
+ *     newick_free(&t);
+ *
+ * The reader keeps no stack but the nodes themselves, so nesting is limited by memory alone.
+ * Labels and annotations point into the text that was read and live as long as it does.
+ * Whether the tree is one that the programs can use is asked later (tree/tree.h). */
+#ifndef TREE_NEWICK_H
+#define TREE_NEWICK_H
+
+#include "base/nexus.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NEWICK_MAX_LABEL = 1 << 16 }; /* bytes; what is longer is refused */
+#define NEWICK_MAX_WEIGHT 1e100      /* so that sums of weights stay finite */
+
+typedef struct newick_node {
+    int32_t parent;        /* -1 for the root */
+    int32_t n_children;    /* 0 for a leaf */
+    const char *from;      /* where the node begins, for messages */
+    const char *label;     /* as in the text, NULL if there is none */
+    uint32_t label_length; /* '' in a quoted label counts two */
+    bool quoted;
+    bool has_length;
+    double length;
+    const char *note; /* behind the [& of the annotation before the length; NULL if none */
+} newick_node;
+
+typedef enum newick_rooting { NEWICK_UNSAID, NEWICK_ROOTED, NEWICK_UNROOTED } newick_rooting;
+
+typedef struct newick {
+    newick_node *node; /* [count]; parents before children, node 0 is the root */
+    int32_t count;
+    int32_t room;
+    newick_rooting rooting; /* [&R], [&U] */
+    bool has_weight;        /* [&W 0.25] or [&W 1/4] in front of the tree */
+    double weight;          /* 0 .. NEWICK_MAX_WEIGHT; 1 if none is given */
+} newick;
+
+void newick_init(newick *t);
+void newick_free(newick *t); /* safe on a zeroed, half-built or freed one */
+
+/* Reads only what is in front of a tree, [&U] and [&W w] and other comments; then n is at the
+ * tree itself. newick_read does this too. */
+int newick_read_head(newick *t, nexus *n);
+
+/* Reads one tree; the memory of the one before is used again. ART_ERR_INPUT for what is not
+ * Newick, ART_ERR_NOMEM, ART_ERR_LIMIT; the message goes to the diag of n. Linear in the text. */
+int newick_read(newick *t, nexus *n);
+
+/* The label as plain text: copied to out (room for label_length + 1 bytes) if '' has to be
+ * replaced, otherwise left where it is. Writes its length. */
+const char *newick_label(const newick_node *node, char *out, size_t *length);
+
+/* The number behind `key=` in the annotation; false if there is none. */
+bool newick_annotation(double *value, const newick_node *node, const char *key);
+
+#endif

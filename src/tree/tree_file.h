@@ -1,0 +1,70 @@
+/* tree_file.h: the trees of a file, one after another.
+ *
+ * A file is a list of Newick trees or a NEXUS file with a TREES block (MrBayes .t, .trprobs and
+ * .con.tre, BEAST .trees); which of them is seen from its content. Opening it finds all the
+ * trees, the taxa and the weights; next reads one tree.
+ *
+ *     tree_file f;
+ *     status = tree_file_open(&f, path, &options, d);
+ *     while (!status && tree_file_more(&f))
+ *         if ((status = tree_file_next(&f, d)) == ART_OK)
+ *             use(f.tree.decision, f.tree.weight / f.total);
+ *     tree_file_free(&f);
+ *
+ * A tree_file points into itself: do not copy it.
+ *
+ * What is forgiven, with a note: rooted trees (the root is dissolved), a last tree that is cut
+ * off (a run that was killed), weights that do not sum to 1, and negative lengths where only
+ * topologies are asked for. */
+#ifndef TREE_TREE_FILE_H
+#define TREE_TREE_FILE_H
+
+#include "tree/tree.h"
+
+typedef struct tree_options {
+    const taxa *taxa;      /* NULL: those of the file, in lexicographic order; borrowed */
+    const char *taxa_from; /* what the given taxa are called: "the alignment"; borrowed */
+    tree_use use;
+    /* How many trees, or which share of them, to leave out at the beginning of a file without
+     * weights; the larger counts. The share is at least 0 and below 1. */
+    size_t burnin_trees;
+    double burnin_share;
+} tree_options;
+
+typedef struct tree_file {
+    input in;
+    nexus words;          /* the text as commands */
+    nexus tree_words;     /* the text as trees */
+    taxa own;             /* the taxa of the file */
+    const taxa *taxa;     /* the taxa of the trees: own, or the ones given */
+    tree_labels labels;   /* what leaves are called in the file */
+    const char **start;   /* [count] where each tree begins in the text */
+    size_t count;         /* trees that will be read, burn-in not counted */
+    size_t room;          /* of start */
+    size_t skipped;       /* burn-in */
+    size_t next;          /* number of the next tree, 0 .. count-1 */
+    bool weighted;        /* the trees have weights */
+    double total;         /* sum of the weights of the count trees; above 0 */
+    newick text;          /* the last tree as it was written */
+    tree tree;            /* the last tree */
+    tree_builder builder; /* memory */
+    tree_use use;
+    bool noted_root, noted_negative; /* said once per file */
+} tree_file;
+
+/* options may be NULL: the defaults are all zero. *f is always set, and safe to free. */
+int tree_file_open(tree_file *f, const char *path, const tree_options *options, diag *d);
+
+/* The same for a text that was read already; it belongs to the file from here on, also when
+ * this fails. */
+int tree_file_from_input(tree_file *f, input *in, const tree_options *options, diag *d);
+
+void tree_file_free(tree_file *f); /* safe on a zeroed or freed one */
+
+bool tree_file_more(const tree_file *f);
+
+/* Reads the next tree into f->tree. Fails at a tree that cannot be used; it is an error to ask
+ * for more trees than there are. */
+int tree_file_next(tree_file *f, diag *d);
+
+#endif

@@ -1,0 +1,140 @@
+#include "tree/tree_write.h"
+
+#include "artreeformer.h"
+
+#include <math.h>
+#include <string.h>
+
+int tree_writer_init(tree_writer *w, const taxa *names)
+{
+    *w = (tree_writer){.taxa = names};
+    return topology_init(&w->topology, names->count);
+}
+
+void tree_writer_free(tree_writer *w)
+{
+    topology_free(&w->topology);
+}
+
+static bool needs_quotes(const char *name, tree_quoting quoting)
+{
+    if (*name == '\0' || (quoting == QUOTE_NEXUS && name[strspn(name, "0123456789")] == '\0'))
+        return true;
+    for (const char *s = name; *s; s++)
+        if (*s <= ' ' || *s > '~' || strchr("()[]{}',;:=\"", *s) ||
+            (quoting == QUOTE_NEXUS && strchr("*/\\`<>+", *s)))
+            return true;
+    return false;
+}
+
+void tree_write_name(buffer *out, const char *name, tree_quoting quoting)
+{
+    if (!needs_quotes(name, quoting)) {
+        buffer_text(out, name);
+        return;
+    }
+    buffer_char(out, '\'');
+    for (const char *s = name; *s; s++) {
+        if (*s == '\'')
+            buffer_char(out, '\'');
+        buffer_char(out, *s);
+    }
+    buffer_char(out, '\'');
+}
+
+static void write_length(buffer *out, const tree_writer *w, const double *length, int32_t node)
+{
+    if (!length)
+        return;
+    double value = length[node_edge(node, w->topology.n_taxa)];
+    if (isnan(value))
+        return;
+    buffer_char(out, ':');
+    buffer_double(out, value, w->digits);
+}
+
+static void write_leaf(buffer *out, const tree_writer *w, int32_t taxon, bool numbers)
+{
+    if (numbers)
+        buffer_printf(out, "%d", taxon + 1);
+    else
+        tree_write_name(out, w->taxa->name[taxon], QUOTE_NEWICK);
+}
+
+/* Walks around the tree along the parents: no stack, whatever the depth. */
+static void write_tree(buffer *out, tree_writer *w, const int32_t *decision, const double *length,
+                       bool numbers)
+{
+    topology *t = &w->topology;
+    topology_build(t, decision);
+    int32_t root = t->child[0][0], node = root;
+    for (;;) {
+        for (; node >= t->n_taxa; node = t->child[node][0])
+            buffer_char(out, '(');
+        write_leaf(out, w, node, numbers);
+        write_length(out, w, length, node);
+        while (node != root && node == t->child[t->parent[node]][1]) {
+            node = t->parent[node];
+            if (node == root)
+                break;
+            buffer_char(out, ')');
+            write_length(out, w, length, node);
+        }
+        buffer_char(out, ',');
+        if (node == root)
+            break;
+        node = t->child[t->parent[node]][1];
+    }
+    write_leaf(out, w, 0, numbers);
+    write_length(out, w, length, root);
+    buffer_text(out, ");");
+}
+
+void tree_write_newick(buffer *out, tree_writer *w, const int32_t *decision, const double *length)
+{
+    write_tree(out, w, decision, length, false);
+}
+
+void tree_write_begin(buffer *out, const taxa *names)
+{
+    buffer_text(out, "#NEXUS\n\nbegin trees;\n   translate\n");
+    for (int32_t i = 0; i < names->count; i++) {
+        buffer_printf(out, "%5d ", i + 1);
+        tree_write_name(out, names->name[i], QUOTE_NEXUS);
+        buffer_text(out, i + 1 < names->count ? ",\n" : ";\n");
+    }
+}
+
+void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double *weight,
+                     const int32_t *decision, const double *length)
+{
+    buffer_text(out, "   tree ");
+    tree_write_name(out, name, QUOTE_NEXUS);
+    buffer_text(out, " = [&U] ");
+    if (weight) {
+        buffer_text(out, "[&W ");
+        buffer_double(out, *weight, 0);
+        buffer_text(out, "] ");
+    }
+    write_tree(out, w, decision, length, true);
+    buffer_char(out, '\n');
+}
+
+void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p, double sum,
+                            const int32_t *decision)
+{
+    buffer_printf(out, "   tree tree_%zu [p = ", number);
+    buffer_fixed(out, p, 3);
+    buffer_text(out, ", P = ");
+    buffer_fixed(out, sum, 3);
+    buffer_text(out, "] = [&W ");
+    buffer_fixed(out, p, 6);
+    buffer_text(out, "] ");
+    write_tree(out, w, decision, NULL, true);
+    buffer_char(out, '\n');
+}
+
+void tree_write_end(buffer *out)
+{
+    buffer_text(out, "end;\n");
+}
