@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 static const char CITE[] =
-    "Xie, T., Mai, Y., Zhang, C. ARTreeFormer: a faster attention-based autoregressive model for "
-    "phylogenetic inference (2025)";
+    "Xie T, Mao Y, Zhang C (2025) ARTreeFormer: A faster attention-based autoregressive model for "
+    "phylogenetic inference. PLOS Comput Biol 21(12): e1013768";
 
 int host_cores(void)
 {
