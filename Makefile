@@ -16,7 +16,7 @@ help:
 	@echo "make bench    timings beside the machine's own sgemm rate"
 	@echo "make asan     all tests under the address and undefined-behaviour sanitizers"
 	@echo "make format   format the sources (make format-check only looks)"
-	@echo "make install  program, library, header, pkg-config file, man page, completion"
+	@echo "make install  program, library, header, pkg-config file, man page, completion (PREFIX=/usr/local)"
 
 deps:
 	@scripts/deps build
@@ -44,7 +44,7 @@ format-check:
 	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
 
 install: all
-	@cmake --install $(BUILD)
+	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
 clean:
 	@rm -rf build build-*

@@ -58,7 +58,7 @@ static const settings DEFAULTS = {.number = 10, .rate = 1e-4, .gap = 1, .memory 
 enum { ARGUMENTS = 32 };
 
 /* Parses "a b c" with the blanks as separators; the words stay valid until the next call. */
-static int parse(option_set *s, settings *out, const char *line, diag *d)
+static int parse(option_set *s, const settings **out, const char *line, diag *d)
 {
     static char copy[1024];
     char *argv[ARGUMENTS];
@@ -66,8 +66,8 @@ static int parse(option_set *s, settings *out, const char *line, diag *d)
     snprintf(copy, sizeof copy, "%s", line);
     for (char *word = strtok(copy, " "); word && argc < ARGUMENTS; word = strtok(NULL, " "))
         argv[argc++] = word;
-    *out = DEFAULTS;
-    options_init(s, TABLE, out);
+    check_status(options_init(s, TABLE, &DEFAULTS, sizeof DEFAULTS));
+    *out = s->settings;
     return options_parse(s, argc, argv, d);
 }
 
@@ -75,46 +75,46 @@ static void good_lines(void **state)
 {
     (void)state;
     option_set s;
-    settings o;
+    const settings *o;
     check_status(parse(&s, &o, "-s a.fasta", NULL));
-    assert_string_equal(o.input, "a.fasta");
-    assert_int_equal(o.number, 10);
-    check_near(o.rate, 1e-4, 0);
-    assert_int_equal(o.gap, 1);
-    assert_int_equal(o.threads, 0);
-    assert_false(o.inner.flag);
+    assert_string_equal(o->input, "a.fasta");
+    assert_int_equal(o->number, 10);
+    check_near(o->rate, 1e-4, 0);
+    assert_int_equal(o->gap, 1);
+    assert_int_equal(o->threads, 0);
+    assert_false(o->inner.flag);
     options_free(&s);
 
     check_status(parse(&s, &o,
                        "t1 --msa=- t2 -num 7 --learning-rate=1e-2 --gap FIFTH -T 4 -f "
                        "--time-limit 1.5h --memory 2G --text=a=b -- -t3",
                        NULL));
-    assert_string_equal(o.input, "-");
-    assert_int_equal(o.number, 7);
-    check_near(o.rate, 0.01, 0);
-    assert_int_equal(o.gap, 0);
-    assert_int_equal(o.threads, 4);
-    assert_true(o.inner.flag);
-    check_near(o.limit, 5400, 0);
-    assert_int_equal(o.memory, (int64_t)2 << 30);
-    assert_string_equal(o.text, "a=b");
-    assert_int_equal(o.trees.count, 3);
-    assert_string_equal(o.trees.path[0], "t1");
-    assert_string_equal(o.trees.path[1], "t2");
-    assert_string_equal(o.trees.path[2], "-t3");
+    assert_string_equal(o->input, "-");
+    assert_int_equal(o->number, 7);
+    check_near(o->rate, 0.01, 0);
+    assert_int_equal(o->gap, 0);
+    assert_int_equal(o->threads, 4);
+    assert_true(o->inner.flag);
+    check_near(o->limit, 5400, 0);
+    assert_int_equal(o->memory, (int64_t)2 << 30);
+    assert_string_equal(o->text, "a=b");
+    assert_int_equal(o->trees.count, 3);
+    assert_string_equal(o->trees.path[0], "t1");
+    assert_string_equal(o->trees.path[1], "t2");
+    assert_string_equal(o->trees.path[2], "-t3");
     options_free(&s);
 
     check_status(parse(&s, &o, "--truth a b --truth c -s x --threads auto", NULL));
-    assert_int_equal(o.truth.count, 3);
-    assert_string_equal(o.truth.path[2], "c");
-    assert_int_equal(o.threads, 0);
+    assert_int_equal(o->truth.count, 3);
+    assert_string_equal(o->truth.path[2], "c");
+    assert_int_equal(o->threads, 0);
     options_free(&s);
 }
 
 static void check_refused(const char *line, const char *words)
 {
     option_set s;
-    settings o;
+    const settings *o;
     diag d;
     diag_init(&d);
     int status = parse(&s, &o, line, &d);
@@ -173,9 +173,10 @@ static void no_files_where_none_are_taken(void **state)
     inner o = {0};
     diag d;
     diag_init(&d);
-    options_init(&s, INNER, &o);
+    check_status(options_init(&s, INNER, &o, sizeof o));
     assert_int_equal(options_parse(&s, 1, argv, &d), ART_ERR_USAGE);
     assert_non_null(strstr(d.message[0].text, "unexpected argument 'stray'"));
+    options_free(&s);
     diag_free(&d);
 }
 
@@ -198,7 +199,7 @@ static void values_are_printed_as_they_can_be_given(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         option_set s;
-        settings o;
+        const settings *o;
         check_status(parse(&s, &o, table[i].line, NULL));
         for (int k = 0; k < s.count; k++) {
             char value[OPTION_VALUE];
@@ -212,7 +213,8 @@ static void values_are_printed_as_they_can_be_given(void **state)
 }
 
 /* Parses the line with --config naming a file of the given text. */
-static int parse_with_file(option_set *s, settings *o, const char *line, const char *text, diag *d)
+static int parse_with_file(option_set *s, const settings **o, const char *line, const char *text,
+                           diag *d)
 {
     char whole[600];
     scratch_make();
@@ -226,22 +228,22 @@ static void settings_files(void **state)
 {
     (void)state;
     option_set s;
-    settings o;
+    const settings *o;
     check_status(
         parse_with_file(&s, &o, "-n 3",
                         "{\"msa\": \"x\", \"number\": 50, \"learning_rate\": 0.25,"
                         " \"gap\": \"fifth\", \"flag\": true, \"trees\": [\"a\", \"b\"],"
                         " \"time-limit\": \"2h\", \"memory\": 4096, \"threads\": \"AUTO\"}",
                         NULL));
-    assert_string_equal(o.input, "x");
-    assert_int_equal(o.number, 3); /* the command line wins */
-    check_near(o.rate, 0.25, 0);
-    assert_int_equal(o.gap, 0);
-    assert_true(o.inner.flag);
-    assert_int_equal(o.trees.count, 2);
-    assert_string_equal(o.trees.path[1], "b");
-    check_near(o.limit, 7200, 0);
-    assert_int_equal(o.memory, 4096);
+    assert_string_equal(o->input, "x");
+    assert_int_equal(o->number, 3); /* the command line wins */
+    check_near(o->rate, 0.25, 0);
+    assert_int_equal(o->gap, 0);
+    assert_true(o->inner.flag);
+    assert_int_equal(o->trees.count, 2);
+    assert_string_equal(o->trees.path[1], "b");
+    check_near(o->limit, 7200, 0);
+    assert_int_equal(o->memory, 4096);
     options_free(&s);
 
     static const char *const bad[][2] = {
@@ -277,7 +279,7 @@ static void settings_in_force_as_json(void **state)
 {
     (void)state;
     option_set s;
-    settings o;
+    const settings *o;
     check_status(parse(&s, &o, "t1 -s a -n 7 -T 3 -f --gap fifth", NULL));
     json_t *json = options_json(&s);
     assert_non_null(json);
@@ -304,7 +306,7 @@ static void help_has_names_values_and_live_defaults(void **state)
     const char *path = scratch_path("help");
     output o;
     check_status(output_open(&o, path, NULL));
-    help_command(&o, &c);
+    check_status(help_command(&o, &c));
     check_status(output_close(&o, NULL));
     char *text = file_text(path);
     static const char *const expected[] = {"usage: artreeformer test -s FILE [options] [TREES...]",
@@ -333,10 +335,8 @@ static void tables_of_all_commands(void **state)
 {
     (void)state;
     for (const command *const *c = COMMANDS; *c; c++) {
-        void *chosen = calloc(1, (*c)->size);
-        memcpy(chosen, (*c)->defaults, (*c)->size);
         option_set s;
-        options_init(&s, (*c)->options, chosen);
+        check_status(options_init(&s, (*c)->options, (*c)->defaults, (*c)->size));
         int positionals = 0;
         char name[OPTION_NAME], other[OPTION_NAME], value[OPTION_VALUE];
         for (int i = 0; i < s.count; i++) {
@@ -355,7 +355,6 @@ static void tables_of_all_commands(void **state)
         }
         assert_true(positionals <= 1);
         options_free(&s);
-        free(chosen);
     }
 }
 

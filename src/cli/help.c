@@ -1,10 +1,8 @@
 #include "cli/help.h"
 
 #include "artreeformer.h"
-#include "base/mem.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COLUMN = 28, WIDTH = 96 };
@@ -87,14 +85,10 @@ static void put_option(output *o, const option_set *s, const option_item *item)
     put_wrapped(o, text, COLUMN);
 }
 
-void help_command(output *o, const command *c)
+int help_command(output *o, const command *c)
 {
-    void *settings = mem_zeros(1, c->size);
-    if (!settings)
-        return;
-    memcpy(settings, c->defaults, c->size);
     option_set s;
-    options_init(&s, c->options, settings);
+    int status = options_init(&s, c->options, c->defaults, c->size);
     output_printf(o, "%s: %s\n\nusage: ", c->name, c->summary);
     help_usage(o, &s, c->name);
     output_text(o, "\n\n");
@@ -107,5 +101,5 @@ void help_command(output *o, const command *c)
         put_option(o, &s, &s.item[i]);
     }
     options_free(&s);
-    free(settings);
+    return status;
 }

@@ -11,8 +11,8 @@ bool help_wanted(int argc, char *const *argv);
 /* `artreeformer --help` */
 void help_program(output *o);
 
-/* `artreeformer COMMAND --help` */
-void help_command(output *o, const command *c);
+/* `artreeformer COMMAND --help`. ART_ERR_NOMEM if memory is short. */
+int help_command(output *o, const command *c);
 
 /* "artreeformer score --model FILE TREES [options]" into o, without newline. */
 void help_usage(output *o, const option_set *s, const char *name);

@@ -1,7 +1,9 @@
 #include "artreeformer.h"
 #include "base/suggest.h"
 #include "cli/banner.h"
+#include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/session.h"
 
 #include <fcntl.h>
@@ -15,17 +17,6 @@ static void fill_standard_streams(void)
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
             _exit(1);
-}
-
-/* For what has no session: help, version, unknown commands. */
-static int end_output(output *o, diag *d, int status)
-{
-    logger log;
-    log_init(&log);
-    int closed = output_close(o, d);
-    log_diag(&log, d);
-    diag_free(d);
-    return exit_code(status == ART_OK ? closed : status);
 }
 
 static int unknown_command(const char *name, diag *d)
@@ -54,30 +45,48 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
+/* Everything that is not a command. */
+static int answer(output *o, int argc, char **argv, diag *d)
+{
+    const char *first = argc > 1 ? argv[1] : "--help", *second = argc > 2 ? argv[2] : NULL;
+    bool help =
+        strcmp(first, "-h") == 0 || strcmp(first, "--help") == 0 || strcmp(first, "help") == 0;
+    if (help && !second) {
+        help_program(o);
+        return argc > 1 ? ART_OK : ART_ERR_USAGE;
+    }
+    if (help && find_command(second))
+        return help_command(o, find_command(second));
+    if (help)
+        return unknown_command(second, d);
+    if (strcmp(first, "--version") == 0) {
+        banner_version(o);
+        return ART_OK;
+    }
+    /* For `make install`; not in the help. */
+    if (strcmp(first, "--print-manual") == 0)
+        return manual_page(o);
+    if (strcmp(first, "--print-completion") == 0 && second)
+        return completion_script(o, second);
+    return unknown_command(first, d);
+}
+
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    const char *first = argc > 1 ? argv[1] : "--help";
-    const command *c = find_command(first);
+    const command *c = argc > 1 ? find_command(argv[1]) : NULL;
     if (c)
         return session_run(c, argc, argv);
     output o;
     diag d;
+    logger log;
     diag_init(&d);
+    log_init(&log);
     int status = output_descriptor(&o, STDOUT_FILENO, "standard output", &d);
-    if (status != ART_OK)
-        return exit_code(status);
-    bool help = strcmp(first, "-h") == 0 || strcmp(first, "--help") == 0;
-    const char *topic = argc > 2 ? argv[2] : NULL;
-    if (strcmp(first, "--version") == 0) {
-        banner_version(&o);
-    } else if ((help || strcmp(first, "help") == 0) && !topic) {
-        help_program(&o);
-        status = argc > 1 ? ART_OK : ART_ERR_USAGE;
-    } else if ((help || strcmp(first, "help") == 0) && find_command(topic)) {
-        help_command(&o, find_command(topic));
-    } else {
-        status = unknown_command(help || strcmp(first, "help") == 0 ? topic : first, &d);
-    }
-    return end_output(&o, &d, status);
+    if (status == ART_OK)
+        status = answer(&o, argc, argv, &d);
+    int closed = output_close(&o, &d);
+    log_diag(&log, &d);
+    diag_free(&d);
+    return exit_code(status == ART_OK ? closed : status);
 }

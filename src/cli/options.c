@@ -30,12 +30,16 @@ static void flatten(option_set *s, const option *table, size_t offset, const cha
     }
 }
 
-void options_init(option_set *s, const option *table, void *settings)
+int options_init(option_set *s, const option *table, const void *defaults, size_t size)
 {
     memset(s, 0, sizeof *s);
-    s->settings = settings;
+    s->settings = mem_zeros(1, size);
+    if (!s->settings)
+        return ART_ERR_NOMEM;
+    memcpy(s->settings, defaults, size);
     const char *heading = NULL;
     flatten(s, table, 0, &heading);
+    return ART_OK;
 }
 
 void *option_target(const option_set *s, const option_item *item)
@@ -46,13 +50,11 @@ void *option_target(const option_set *s, const option_item *item)
 void options_free(option_set *s)
 {
     for (int i = 0; i < s->count; i++)
-        if (s->item[i].row->kind == OPTION_KIND_FILES) {
-            option_files *files = option_target(s, &s->item[i]);
-            free(files->path);
-            *files = (option_files){0};
-        }
+        if (s->item[i].row->kind == OPTION_KIND_FILES)
+            free(((option_files *)option_target(s, &s->item[i]))->path);
     json_decref(s->settings_file);
-    s->settings_file = NULL;
+    free(s->settings);
+    memset(s, 0, sizeof *s);
 }
 
 bool option_is_positional(const option *row)

@@ -141,14 +141,15 @@ typedef struct option_item {
 typedef struct option_set {
     option_item item[OPTIONS_MAX];
     int count;
-    void *settings;      /* borrowed */
+    void *settings;      /* in force: the defaults until parsing changes them; owned */
     void *settings_file; /* the parsed file, whose texts the settings point to; owned */
 } option_set;
 
-/* Flattens the table; settings (which hold the defaults) are borrowed. */
-void options_init(option_set *s, const option *table, void *settings);
+/* Flattens the table and copies the defaults, a struct of the given size, to s->settings.
+ * ART_ERR_NOMEM if memory is short; s is safe to free in any case. */
+int options_init(option_set *s, const option *table, const void *defaults, size_t size);
 
-/* Frees what parsing allocated, inside the settings too. Safe on a zeroed set. */
+/* Frees the settings and all they point to. Safe on a zeroed set. */
 void options_free(option_set *s);
 
 /* Fills the settings from the arguments (without program and subcommand) and then, where an

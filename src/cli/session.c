@@ -1,7 +1,6 @@
 #include "cli/session.h"
 
 #include "artreeformer.h"
-#include "base/mem.h"
 #include "cli/banner.h"
 #include "cli/help.h"
 #include "cli/progress.h"
@@ -142,27 +141,22 @@ static int finish(session *s, int status)
 int session_run(const command *c, int argc, char **argv)
 {
     session s = {.command = c, .argc = argc, .argv = argv, .started = clock_seconds()};
-    void *settings = mem_zeros(1, c->size);
     log_init(&s.log);
     diag_init(&s.diag);
-    int status = settings ? ART_OK : ART_ERR_NOMEM;
-    if (status == ART_OK) {
-        memcpy(settings, c->defaults, c->size);
-        s.common = settings;
-        options_init(&s.options, c->options, settings);
+    int status = options_init(&s.options, c->options, c->defaults, c->size);
+    s.common = s.options.settings;
+    if (status == ART_OK)
         status = output_descriptor(&s.table, STDOUT_FILENO, "standard output", &s.diag);
-    }
     if (status == ART_OK && help_wanted(argc - 2, argv + 2)) {
-        help_command(&s.table, c);
+        status = help_command(&s.table, c);
     } else if (status == ART_OK) {
         status = options_parse(&s.options, argc - 2, argv + 2, &s.diag);
         s.log.level = s.common->quiet ? LOG_WARNING : s.common->verbose ? LOG_DETAIL : LOG_INFO;
         if (status == ART_OK)
-            status = c->run(&s, settings);
+            status = c->run(&s, s.options.settings);
     }
     status = finish(&s, status);
     options_free(&s.options);
     diag_free(&s.diag);
-    free(settings);
     return exit_code(status);
 }

@@ -1,0 +1,116 @@
+#include "cli/manual.h"
+
+#include "artreeformer.h"
+#include "cli/help.h"
+
+static bool is_general(const option *row)
+{
+    for (const option *r = COMMON_MESSAGES; r->kind != OPTION_KIND_END; r++)
+        if (r == row)
+            return true;
+    return false;
+}
+
+static void put_roff(output *o, const char *text)
+{
+    if (*text == '.' || *text == '\'')
+        output_text(o, "\\&");
+    for (; *text; text++) {
+        if (*text == '-')
+            output_text(o, "\\-");
+        else if (*text == '\\')
+            output_text(o, "\\e");
+        else
+            output_write(o, text, 1);
+    }
+}
+
+static void put_roff_option(output *o, const option_set *s, const option_item *item)
+{
+    char name[OPTION_NAME], value[OPTION_VALUE];
+    output_text(o, ".TP\n");
+    for (int k = 0; option_name(name, item->row, k, false); k++) {
+        output_text(o, k ? ", \\fB" : "\\fB");
+        put_roff(o, name);
+        output_text(o, "\\fR");
+    }
+    if (item->row->value && !option_is_positional(item->row)) {
+        output_text(o, " \\fI");
+        put_roff(o, item->row->value);
+        output_text(o, "\\fR");
+    }
+    output_text(o, "\n");
+    put_roff(o, item->row->help);
+    option_value(value, s, item);
+    if (value[0]) {
+        output_text(o, " [");
+        put_roff(o, value);
+        output_text(o, "]");
+    }
+    output_text(o, item->row->trait & REQUIRED ? " (required)\n" : "\n");
+}
+
+static int put_roff_command(output *o, const command *c)
+{
+    option_set s;
+    int status = options_init(&s, c->options, c->defaults, c->size);
+    output_printf(o, ".SS %s\n", c->name);
+    put_roff(o, c->summary);
+    output_text(o, ".\n.PP\n.RS 4\n.nf\n");
+    help_usage(o, &s, c->name);
+    output_text(o, "\n.fi\n.RE\n.PP\n");
+    put_roff(o, c->description);
+    output_text(o, "\n");
+    for (int i = 0; i < s.count; i++)
+        if (!is_general(s.item[i].row))
+            put_roff_option(o, &s, &s.item[i]);
+    options_free(&s);
+    return status;
+}
+
+static int put_roff_general(output *o)
+{
+    static const common_settings common = COMMON_DEFAULTS;
+    option_set s;
+    int status = options_init(&s, COMMON_MESSAGES, &common, sizeof common);
+    output_text(o, ".SH GENERAL OPTIONS\nEvery command has these.\n");
+    for (int i = 0; i < s.count; i++)
+        put_roff_option(o, &s, &s.item[i]);
+    options_free(&s);
+    return status;
+}
+
+static const char *const EXIT_STATUS[][2] = {
+    {"0", "Done; also when a finished run is started again."},
+    {"1", "Failure while running: a full disk, no memory."},
+    {"2", "Bad usage or bad input; the message names it."},
+    {"3", "Results exist and there is no \\-\\-redo."},
+    {"4", "Numerical failure."},
+    {"75", "Stopped by a signal, with a checkpoint: the same command goes on."},
+};
+
+int manual_page(output *o)
+{
+    int status = ART_OK;
+    output_printf(o, ".TH ARTREEFORMER 1 \"\" \"artreeformer %s\" \"User Commands\"\n",
+                  art_version());
+    output_text(o, ".SH NAME\nartreeformer \\- Bayesian inference of evolutionary trees\n"
+                   ".SH SYNOPSIS\n\\fBartreeformer\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
+                   ".SH DESCRIPTION\n"
+                   "Infers phylogenetic trees from nucleotide alignments with autoregressive "
+                   "models of tree topologies.\n"
+                   "Alignments are FASTA, PHYLIP or NEXUS, trees Newick or NEXUS, any of them "
+                   "gzipped; the format is seen from the content, and \\- is standard input.\n"
+                   "Results go to files \\fIprefix\\fR.* or, where they are a table, to standard "
+                   "output; messages go to standard error and \\fIprefix\\fR.log.\n"
+                   ".SH COMMANDS\n");
+    for (const command *const *c = COMMANDS; *c && status == ART_OK; c++)
+        status = put_roff_command(o, *c);
+    if (status == ART_OK)
+        status = put_roff_general(o);
+    output_text(o, ".SH EXIT STATUS\n");
+    for (size_t i = 0; i < sizeof EXIT_STATUS / sizeof EXIT_STATUS[0]; i++)
+        output_printf(o, ".TP\n%s\n%s\n", EXIT_STATUS[i][0], EXIT_STATUS[i][1]);
+    output_text(o, ".SH ENVIRONMENT\n.TP\nNO_COLOR\nIf set, messages have no colour.\n");
+    return status;
+}

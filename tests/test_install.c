@@ -1,0 +1,133 @@
+/* What `make install` leaves behind works for somebody else: files in their places, a program
+ * compiled against the library, a manual page and completions that the tools accept. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/run.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char CLIENT[] =
+    "#include <artreeformer.h>\n"
+    "#include <stdio.h>\n"
+    "int main(void)\n"
+    "{\n"
+    "    printf(\"%s, %s\\n\", art_version(), art_strerror(ART_ERR_INPUT));\n"
+    "    return 0;\n"
+    "}\n";
+
+static int install(void **state)
+{
+    (void)state;
+    const char *folder = scratch_make();
+    const char *const arguments[] = {"--install", ART_BUILD_DIR, "--prefix", folder, NULL};
+    run_result r = run_arguments(&(run_options){.program = "cmake"}, arguments);
+    check_run(&r, "cmake --install", 0, NULL, NULL);
+    run_free(&r);
+    return 0;
+}
+
+static int uninstall(void **state)
+{
+    (void)state;
+    scratch_remove();
+    return 0;
+}
+
+/* Runs a line of shell in the folder; skips the test where a program it needs is absent. */
+static void check_shell(const char *needs, const char *line, const char *expected)
+{
+    char script[2048];
+    const char *const arguments[] = {"-c", script, NULL};
+    snprintf(script, sizeof script, "command -v %s >/dev/null || exit 99", needs);
+    run_result r = run_arguments(&(run_options){.program = "sh"}, arguments);
+    int absent = r.code == 99;
+    run_free(&r);
+    if (absent)
+        skip_because("there is no %s", needs);
+    snprintf(script, sizeof script, "cd '%s' && %s", scratch_path("."), line);
+    r = run_arguments(&(run_options){.program = "sh"}, arguments);
+    check_run(&r, line, 0, expected, NULL);
+    run_free(&r);
+}
+
+static void files_are_in_their_places(void **state)
+{
+    (void)state;
+    static const char *const place[] = {"bin/artreeformer",
+                                        "include/artreeformer.h",
+                                        "lib*/libartreeformer.a",
+                                        "lib*/libartreeformer.so",
+                                        "lib*/pkgconfig/artreeformer.pc",
+                                        "share/man/man1/artreeformer.1",
+                                        "share/bash-completion/completions/artreeformer",
+                                        "share/zsh/site-functions/_artreeformer",
+                                        "share/fish/vendor_completions.d/artreeformer.fish"};
+    for (size_t i = 0; i < sizeof place / sizeof place[0]; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "ls %s", place[i]);
+        check_shell("ls", line, NULL);
+    }
+    check_shell("ls", "bin/artreeformer --version", "artreeformer " ART_VERSION "\n");
+}
+
+#define WITH_PKG_CONFIG "PKG_CONFIG_PATH=$(echo $PWD/lib*/pkgconfig) && export PKG_CONFIG_PATH && "
+
+static void a_program_compiles_against_the_library(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("client.c", CLIENT);
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG
+                "cc -o shared client.c $(pkg-config --cflags --libs artreeformer) && "
+                "LD_LIBRARY_PATH=$(echo $PWD/lib*) ./shared",
+                ART_VERSION ", the input is not valid\n");
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG
+                "rm lib*/libartreeformer.so* && "
+                "cc -o static client.c $(pkg-config --cflags --libs --static artreeformer) && "
+                "./static",
+                ART_VERSION ", the input is not valid\n");
+}
+
+static void manual_page_is_sound(void **state)
+{
+    (void)state;
+    check_shell("mandoc", "mandoc -T lint -W error share/man/man1/artreeformer.1", NULL);
+    check_shell("mandoc", "mandoc -T ascii share/man/man1/artreeformer.1 | col -b",
+                "NAME|COMMANDS|EXIT STATUS|--config FILE");
+}
+
+/* What bash offers for a half-written line; the last word is the one to complete. */
+static void completions_complete(void **state)
+{
+    (void)state;
+    check_shell("bash",
+                "bash -c '. share/bash-completion/completions/artreeformer; "
+                "COMP_WORDS=(artreeformer --ver) COMP_CWORD=1; _artreeformer; "
+                "echo \"${COMPREPLY[@]}\"'",
+                "--version\n");
+}
+
+static void zsh_and_fish_accept_their_completions(void **state)
+{
+    (void)state;
+    check_shell("zsh", "zsh -n share/zsh/site-functions/_artreeformer", NULL);
+    check_shell("fish", "fish -n share/fish/vendor_completions.d/artreeformer.fish", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_in_their_places),
+        cmocka_unit_test(manual_page_is_sound),
+        cmocka_unit_test(completions_complete),
+        cmocka_unit_test(zsh_and_fish_accept_their_completions),
+        cmocka_unit_test(a_program_compiles_against_the_library),
+    };
+    return cmocka_run_group_tests_name("install", tests, install, uninstall);
+}
