@@ -68,16 +68,12 @@ static void add(diag *d, diag_level level, diag_place place, const char *format,
         d->message[last].more++;
         return;
     }
-    if (d->count == d->room) {
-        size_t room = d->room ? 2 * d->room : 16;
-        diag_message *grown = mem_resize(d->message, room, sizeof *grown);
-        if (!grown) {
-            d->lost++;
-            return;
-        }
-        d->message = grown;
-        d->room = room;
+    diag_message *grown = mem_grow(d->message, &d->room, d->count, sizeof *grown);
+    if (!grown) {
+        d->lost++;
+        return;
     }
+    d->message = grown;
     char *text = message_text(level, place, format, args);
     if (!text) {
         d->lost++;

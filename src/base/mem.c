@@ -17,6 +17,19 @@ void *mem_resize(void *block, size_t count, size_t size)
     return realloc(block, bytes ? bytes : 1);
 }
 
+void *mem_grow(void *block, size_t *room, size_t count, size_t size)
+{
+    if (count < *room)
+        return block;
+    if (*room > SIZE_MAX / 2)
+        return NULL;
+    size_t more = *room ? 2 * *room : 16;
+    void *grown = mem_resize(block, more, size);
+    if (grown)
+        *room = more;
+    return grown;
+}
+
 void *mem_aligned(size_t count, size_t size)
 {
     if (size && count > (SIZE_MAX - 64) / size)

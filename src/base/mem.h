@@ -13,6 +13,10 @@ void *mem_zeros(size_t count, size_t size);
 /* Grows (or shrinks) an array; the old block stays valid on failure. */
 void *mem_resize(void *block, size_t count, size_t size);
 
+/* Room for one more element: the array itself while count < *room, else it is grown to twice
+ * the room. The old block stays valid on failure. */
+void *mem_grow(void *block, size_t *room, size_t count, size_t size);
+
 /* count * size bytes, all zero, aligned to 64 bytes (a cache line, an AVX-512 vector). */
 void *mem_aligned(size_t count, size_t size);
 

@@ -33,8 +33,7 @@ static unsigned char class_at(const nexus *n)
     return n->class[(unsigned char)*n->at];
 }
 
-/* at is on '['; goes behind its ']'. */
-static int skip_comment(nexus *n, nexus_token *t)
+int nexus_skip_comment(nexus *n)
 {
     const char *open = n->at;
     size_t depth = 0;
@@ -45,8 +44,6 @@ static int skip_comment(nexus *n, nexus_token *t)
                               "this comment is never closed -- add the missing ']'");
         depth += *n->at++ == '[' ? 1 : (size_t)-1;
     } while (depth > 0);
-    *t = (nexus_token){NEXUS_COMMENT, open + 2, (size_t)(n->at - open), open};
-    t->length = t->length > 3 ? t->length - 3 : 0;
     return ART_OK;
 }
 
@@ -95,16 +92,20 @@ static int read_word(nexus *n, nexus_token *t)
 int nexus_next(nexus *n, nexus_token *t)
 {
     int status;
+    const char *open;
     for (;;) {
         switch (class_at(n)) {
         case SPACE:
             n->at++;
             break;
         case OPEN:
-            if ((status = skip_comment(n, t)) != ART_OK)
+            open = n->at;
+            if ((status = nexus_skip_comment(n)) != ART_OK)
                 return status;
-            if (n->comments && t->from[1] == '&')
+            if (n->comments && open[1] == '&') {
+                *t = (nexus_token){NEXUS_COMMENT, open + 2, (size_t)(n->at - open) - 3, open};
                 return ART_OK;
+            }
             break;
         case CLOSE:
             return diag_error(n->d, ART_ERR_INPUT, input_place(n->in, n->at),

@@ -59,7 +59,10 @@ void nexus_punctuation(nexus *n, const char *punctuation);
  * bare word. */
 int nexus_next(nexus *n, nexus_token *t);
 
-/* The same, leaving the token to be read again. */
+/* n->at is on the '[' of a comment: goes behind its ']'. For readers that walk the text. */
+int nexus_skip_comment(nexus *n);
+
+/* As nexus_next, leaving the token to be read again. */
 int nexus_peek(const nexus *n, nexus_token *t);
 
 /* Is the token this bare word (in any case), this punctuation character? */

@@ -1,0 +1,200 @@
+#include "seq/alignment.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "seq/alignment_stats.h"
+#include "seq/fasta.h"
+#include "seq/nexus_data.h"
+#include "seq/patterns.h"
+#include "seq/phylip.h"
+#include "seq/rows.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+void alignment_free(alignment *a)
+{
+    for (int i = 0; a->name && i < a->n_taxa; i++)
+        free(a->name[i]);
+    free(a->name);
+    free(a->state);
+    free(a->weight);
+    free(a->site_pattern);
+    memset(a, 0, sizeof *a);
+}
+
+const char *alignment_format_name(alignment_format format)
+{
+    static const char *const name[] = {"unknown", "FASTA", "PHYLIP", "NEXUS"};
+    return name[format];
+}
+
+/* What the file is, by its first words; complains where it is none of the three. */
+static int detect(alignment_format *format, const input *in, diag *d)
+{
+    const char *p = in->text + strspn(in->text, " \t\n");
+    if (*p == '\0')
+        return diag_error(d, ART_ERR_INPUT, input_file(in),
+                          "the file is empty%s -- give a file with an alignment",
+                          in->length ? " but for blanks" : "");
+    bool line_start = p == in->text || p[-1] == '\n';
+    const char *digit = p + (*p == '-' || *p == '+');
+    if ((*p == '>' || *p == ';') && line_start)
+        *format = ALIGNMENT_FASTA;
+    else if (*digit >= '0' && *digit <= '9')
+        *format = ALIGNMENT_PHYLIP;
+    else if (strncasecmp(p, "#NEXUS", 6) == 0)
+        *format = ALIGNMENT_NEXUS;
+    else {
+        char shown[48];
+        size_t n = strlen(p) < 32 ? strlen(p) : 32;
+        return diag_error(d, ART_ERR_INPUT, input_place(in, p),
+                          "the file begins with %s, which is no alignment -- FASTA begins with "
+                          "'>', PHYLIP with the numbers of sequences and sites, NEXUS with #NEXUS",
+                          diag_quote(shown, sizeof shown, p, n));
+    }
+    return ART_OK;
+}
+
+/* Refuses what would not fit: the states, the pattern table, and the pattern of every site. */
+static int check_size(const rows *r, size_t sites, size_t memory, diag *d)
+{
+    if (sites > UINT32_MAX - 2 || r->count > INT_MAX / 4)
+        return diag_error(d, ART_ERR_LIMIT, input_file(r->in),
+                          "%zu sequences of %zu sites -- the limits are %d and %u", r->count, sites,
+                          INT_MAX / 4, UINT32_MAX - 2);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (memory == 0 && pages > 0 && page > 0)
+        memory = (size_t)pages * (size_t)page;
+    double need = (double)r->count * (double)sites * 2 + 16.0 * (double)sites;
+    if (memory == 0 || need <= (double)memory)
+        return ART_OK;
+    return diag_error(d, ART_ERR_LIMIT, input_file(r->in),
+                      "%zu sequences of %zu sites need about %.1f MB of memory, and the limit is "
+                      "%.1f MB -- use a larger machine, or fewer sequences or sites",
+                      r->count, sites, need * 1e-6, (double)memory * 1e-6);
+}
+
+/* Moves the names over and compresses the states. */
+static int build(alignment *a, rows *r, size_t sites, diag *d)
+{
+    a->name = mem_zeros(r->count, sizeof *a->name);
+    a->state = mem_zeros(r->count, sites);
+    if (!a->name || !a->state)
+        return diag_error(d, ART_ERR_NOMEM, input_file(r->in),
+                          "no memory for %zu sequences of %zu sites -- use a larger machine",
+                          r->count, sites);
+    int status = rows_encode(r, a->state, sites);
+    if (status != ART_OK)
+        return status;
+    a->n_taxa = (int)r->count;
+    a->n_sites = sites;
+    for (size_t i = 0; i < r->count; i++) {
+        a->name[i] = r->row[i].name;
+        r->row[i].name = NULL;
+    }
+    return patterns_compress(a);
+}
+
+/* The first few names i with chosen[i] != i or chosen[i] < 0, as a list. */
+static void list_names(char *out, size_t size, const alignment *a, const int *same_as, bool empty)
+{
+    size_t used = 0;
+    int listed = 0, left = 0;
+    char shown[48], other[48];
+    out[0] = '\0';
+    for (int i = 0; i < a->n_taxa; i++) {
+        bool chosen = empty ? same_as[i] < 0 : same_as[i] >= 0 && same_as[i] != i;
+        if (!chosen)
+            continue;
+        if (listed == 3) {
+            left++;
+            continue;
+        }
+        diag_quote(shown, sizeof shown, a->name[i], strlen(a->name[i]));
+        if (!empty)
+            diag_quote(other, sizeof other, a->name[same_as[i]], strlen(a->name[same_as[i]]));
+        used += (size_t)snprintf(out + used, size - used, "%s%s%s%s", listed++ ? ", " : "", shown,
+                                 empty ? "" : " = ", empty ? "" : other);
+    }
+    if (left)
+        snprintf(out + used, size - used, ", and %d more", left);
+}
+
+/* What is worth knowing about an alignment that can be used. */
+static int remark(const alignment *a, const input *in, diag *d)
+{
+    alignment_stats s;
+    int status = alignment_stats_compute(&s, a);
+    if (status != ART_OK)
+        return status;
+    char names[512];
+    diag_place file = input_file(in);
+    if (s.empty_sites == a->n_sites) {
+        status = diag_error(d, ART_ERR_INPUT, file,
+                            "there is not a single base in the alignment -- give one with data");
+        goto out;
+    }
+    if (s.empty_sequences) {
+        list_names(names, sizeof names, a, s.same_as, true);
+        diag_warning(d, file,
+                     "%d sequences without a single base: %s -- where they stand in a tree is "
+                     "known from the prior only",
+                     s.empty_sequences, names);
+    }
+    if (s.identical_sequences) {
+        list_names(names, sizeof names, a, s.same_as, false);
+        diag_note(d, file, "%d sequences are identical to an earlier one: %s",
+                  s.identical_sequences, names);
+    }
+    if (s.empty_sites)
+        diag_note(d, file,
+                  "%zu columns have no base in any sequence; they do not count in any result",
+                  s.empty_sites);
+    if (s.constant_sites == a->n_sites)
+        diag_warning(d, file, "no site varies -- the data say nothing about the tree");
+out:
+    alignment_stats_free(&s);
+    return status;
+}
+
+int alignment_parse(alignment *a, const input *in, const alignment_options *options, diag *d)
+{
+    const alignment_options o = options ? *options : (alignment_options){0};
+    memset(a, 0, sizeof *a);
+    rows r;
+    rows_init(&r, in, d);
+    size_t sites = 0;
+    int status = detect(&a->format, in, d);
+    if (status == ART_OK)
+        status = a->format == ALIGNMENT_FASTA    ? fasta_parse(&r, o.full_names)
+                 : a->format == ALIGNMENT_PHYLIP ? phylip_parse(&r, o.phylip_strict)
+                                                 : nexus_data_parse(&r);
+    if (status == ART_OK)
+        status = rows_check(&r, &sites);
+    if (status == ART_OK)
+        status = check_size(&r, sites, o.memory, d);
+    if (status == ART_OK)
+        status = build(a, &r, sites, d);
+    rows_free(&r);
+    if (status == ART_OK)
+        status = remark(a, in, d);
+    if (status != ART_OK)
+        alignment_free(a);
+    return status;
+}
+
+int alignment_read(alignment *a, const char *path, const alignment_options *options, diag *d)
+{
+    input in;
+    memset(a, 0, sizeof *a);
+    int status = input_read(&in, path, options ? &options->limits : NULL, d);
+    if (status == ART_OK)
+        status = alignment_parse(a, &in, options, d);
+    input_free(&in);
+    return status;
+}

@@ -1,0 +1,302 @@
+#include "seq/phylip.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/number.h"
+#include "seq/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HINT                                                                                     \
+    "correct the header or the sequence; if names are exactly ten columns wide and not set off " \
+    "by a blank, use --phylip-strict"
+
+enum { STRICT_NAME = 10 };
+
+typedef struct phylip {
+    rows *r;
+    bool strict;
+    size_t n_taxa, n_sites; /* what the header says */
+    const char *header;
+    const char *body; /* behind the header line */
+    size_t n_lines;   /* lines of the body that are not blank */
+} phylip;
+
+typedef struct line {
+    const char *start, *end; /* blanks around it not included */
+} line;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The next line that is not blank; false at the end of the text. Leading blanks are kept for
+ * strict names. */
+static bool next_line(const char **p, line *l)
+{
+    while (**p) {
+        l->start = *p;
+        l->end = *p + strcspn(*p, "\n");
+        *p = *l->end ? l->end + 1 : l->end;
+        while (l->end > l->start && is_blank(l->end[-1]))
+            l->end--;
+        if (l->end > l->start)
+            return true;
+    }
+    return false;
+}
+
+/* The next word of a line, and the place behind it; an empty one at the end. */
+static line next_word(const line *l, const char *from)
+{
+    line word = {from, from};
+    while (word.start < l->end && is_blank(*word.start))
+        word.start++;
+    word.end = word.start;
+    while (word.end < l->end && !is_blank(*word.end))
+        word.end++;
+    return word;
+}
+
+static size_t width(line l)
+{
+    return (size_t)(l.end - l.start);
+}
+
+/* A number of the header, which is never trusted with an allocation. */
+static int header_number(const phylip *f, size_t *out, line word, const char *what)
+{
+    int64_t value = 0;
+    char shown[64];
+    int status = number_int(&value, word.start, width(word));
+    diag_quote(shown, sizeof shown, word.start, width(word));
+    diag_place place = input_place(f->r->in, word.start);
+    if (status == ART_ERR_INPUT)
+        return diag_error(f->r->d, ART_ERR_INPUT, place,
+                          "%s where the number of %s should be -- the first line of a PHYLIP file "
+                          "has the number of sequences and the number of sites",
+                          shown, what);
+    if (status != ART_OK || value < 1 || value > UINT32_MAX - 1)
+        return diag_error(f->r->d, ART_ERR_INPUT, place,
+                          "the number of %s, %s, is out of range -- it must be from 1 to %u", what,
+                          shown, UINT32_MAX - 1);
+    *out = (size_t)value;
+    return ART_OK;
+}
+
+static int parse_header(phylip *f)
+{
+    const char *p = f->r->in->text;
+    line l = {p, p};
+    if (!next_line(&p, &l))
+        return ART_ERR_INPUT; /* the caller has seen that the text is not blank */
+    f->body = p;
+    line taxa = next_word(&l, l.start), sites = next_word(&l, taxa.end);
+    f->header = taxa.start;
+    int status = header_number(f, &f->n_taxa, taxa, "sequences");
+    if (status == ART_OK)
+        status = header_number(f, &f->n_sites, sites, "sites");
+    line rest = next_word(&l, sites.end);
+    if (status != ART_OK || width(rest) == 0)
+        return status;
+    char shown[64];
+    diag_quote(shown, sizeof shown, rest.start, (size_t)(l.end - rest.start));
+    for (const char *c = rest.start; c < l.end; c++)
+        if (!is_blank(*c) && !((*c | 32) >= 'a' && (*c | 32) <= 'z'))
+            return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, c),
+                              "%s behind the two numbers of the header -- remove it", shown);
+    diag_note(f->r->d, input_place(f->r->in, rest.start),
+              "the options %s in the header are ignored: the file itself shows its layout", shown);
+    return ART_OK;
+}
+
+static bool is_header(line l)
+{
+    int64_t number;
+    line a = next_word(&l, l.start), b = next_word(&l, a.end), c = next_word(&l, b.end);
+    return width(c) == 0 && number_int(&number, a.start, width(a)) == ART_OK &&
+           number_int(&number, b.start, width(b)) == ART_OK;
+}
+
+/* Counts the lines, and refuses a second data set. */
+static int survey(phylip *f)
+{
+    const char *p = f->body;
+    line l;
+    for (f->n_lines = 0; next_line(&p, &l); f->n_lines++)
+        if (is_header(l))
+            return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, l.start),
+                              "a second data set begins here -- put each data set into a file of "
+                              "its own");
+    if (f->n_lines < f->n_taxa)
+        return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                          "the header says %zu sequences, but there are only %zu lines -- correct "
+                          "the header or complete the file",
+                          f->n_taxa, f->n_lines);
+    return ART_OK;
+}
+
+/* The name at the beginning of a line, and what is behind it. */
+static line split_name(const phylip *f, line l, line *rest)
+{
+    line name = next_word(&l, l.start);
+    if (f->strict) {
+        name.end = width(l) > STRICT_NAME ? l.start + STRICT_NAME : l.end;
+        if (name.start > name.end)
+            name.start = name.end;
+        while (name.end > name.start && is_blank(name.end[-1]))
+            name.end--;
+        *rest = (line){width(l) > STRICT_NAME ? l.start + STRICT_NAME : l.end, l.end};
+    } else {
+        *rest = (line){name.end, l.end};
+    }
+    return name;
+}
+
+static int add_named(const phylip *f, line l)
+{
+    line rest, name = split_name(f, l, &rest);
+    int status = rows_add(f->r, name.start, width(name), name.start, NULL);
+    return status == ART_OK ? rows_piece(f->r, f->r->count - 1, rest.start, rest.end) : status;
+}
+
+static int too_many(const phylip *f, const char *at)
+{
+    return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, at),
+                      "the header says %zu sequences of %zu sites, but more follows -- correct the "
+                      "header or remove what follows",
+                      f->n_taxa, f->n_sites);
+}
+
+/* Each sequence goes on until it has its number of characters. */
+static int read_sequential(const phylip *f)
+{
+    const char *p = f->body;
+    line l;
+    while (f->r->count < f->n_taxa) {
+        if (!next_line(&p, &l))
+            return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                              "the header says %zu sequences, but there are %zu -- " HINT,
+                              f->n_taxa, f->r->count);
+        int status = add_named(f, l);
+        const row *x = status == ART_OK ? &f->r->row[f->r->count - 1] : NULL;
+        while (status == ART_OK && x->length < f->n_sites && next_line(&p, &l))
+            status = rows_piece(f->r, f->r->count - 1, l.start, l.end);
+        if (status != ART_OK)
+            return status;
+        if (x->length != f->n_sites)
+            return rows_expect(f->r, f->n_sites, "the header says", HINT);
+    }
+    return next_line(&p, &l) ? too_many(f, l.start) : ART_OK;
+}
+
+/* Does every line of the block begin with the name of its row? */
+static bool names_repeated(const phylip *f, const line *block)
+{
+    for (size_t i = 0; i < f->n_taxa; i++) {
+        line rest, name = split_name(f, block[i], &rest);
+        const char *known = f->r->row[i].name;
+        if (width(rest) == 0 || strlen(known) != width(name) ||
+            memcmp(known, name.start, width(name)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int add_block(const phylip *f, line *block)
+{
+    int status = ART_OK;
+    if (f->r->count == 0) {
+        for (size_t i = 0; i < f->n_taxa && status == ART_OK; i++)
+            status = add_named(f, block[i]);
+        return status;
+    }
+    bool named = names_repeated(f, block);
+    for (size_t i = 0; i < f->n_taxa && status == ART_OK; i++) {
+        if (named)
+            split_name(f, block[i], &block[i]);
+        status = rows_piece(f->r, i, block[i].start, block[i].end);
+    }
+    return status;
+}
+
+/* Blocks of one line per sequence; one block is the usual file with a line per sequence. */
+static int read_interleaved(const phylip *f)
+{
+    if (f->n_lines % f->n_taxa != 0)
+        return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                          "%zu lines do not make whole blocks of %zu sequences -- " HINT,
+                          f->n_lines, f->n_taxa);
+    line *block = mem_zeros(f->n_taxa, sizeof *block);
+    if (!block)
+        return ART_ERR_NOMEM;
+    const char *p = f->body;
+    int status = ART_OK;
+    for (size_t done = 0; done < f->n_lines && status == ART_OK; done += f->n_taxa) {
+        for (size_t i = 0; i < f->n_taxa; i++)
+            next_line(&p, &block[i]);
+        status = add_block(f, block);
+    }
+    free(block);
+    return status == ART_OK ? rows_expect(f->r, f->n_sites, "the header says", HINT) : status;
+}
+
+static bool all_characters_valid(const rows *r)
+{
+    for (size_t k = 0; k < r->n_pieces; k++)
+        for (const char *p = r->piece[k].start; p < r->piece[k].end; p++)
+            if (r->symbol[(unsigned char)*p] == SYMBOL_BAD)
+                return false;
+    return true;
+}
+
+typedef int layout(const phylip *f);
+
+/* How well the text fits a layout: 0 not at all, 1 in structure, 2 in its characters too. */
+static int fit(const phylip *f, layout *read, int *fits)
+{
+    diag *d = f->r->d;
+    f->r->d = NULL;
+    rows_clear(f->r);
+    int status = read(f);
+    *fits = status == ART_OK ? 1 + all_characters_valid(f->r) : 0;
+    f->r->d = d;
+    return status == ART_ERR_NOMEM ? status : ART_OK;
+}
+
+/* Of two layouts, the one that the text has; where it has neither, the one to complain in. */
+static int choose(const phylip *f, layout **chosen)
+{
+    int sequential, interleaved;
+    int status = fit(f, read_interleaved, &interleaved);
+    if (status == ART_OK)
+        status = fit(f, read_sequential, &sequential);
+    if (status != ART_OK)
+        return status;
+    if (sequential == 2 && interleaved == 2)
+        return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                          "the file can be read as sequential and as interleaved -- write each "
+                          "sequence on one line");
+    bool rows_complete = f->r->count == f->n_taxa;
+    bool blocks_complete = f->n_lines % f->n_taxa == 0;
+    if (sequential != interleaved)
+        *chosen = sequential > interleaved ? read_sequential : read_interleaved;
+    else
+        *chosen = rows_complete || !blocks_complete ? read_sequential : read_interleaved;
+    return ART_OK;
+}
+
+int phylip_parse(rows *r, bool strict)
+{
+    phylip f = {.r = r, .strict = strict};
+    layout *chosen = read_interleaved;
+    int status = parse_header(&f);
+    if (status == ART_OK)
+        status = survey(&f);
+    if (status == ART_OK && f.n_lines > f.n_taxa)
+        status = choose(&f, &chosen);
+    rows_clear(r);
+    return status == ART_OK ? chosen(&f) : status;
+}

@@ -1,0 +1,73 @@
+/* rows.h: what the readers of FASTA, PHYLIP and NEXUS find: the names, and where in the text
+ * the characters of each sequence are.
+ *
+ * A reader only finds out the structure of its file. It calls rows_add for a name and
+ * rows_piece for every stretch of text that belongs to a row; the stretches are not copied.
+ * What all formats have in common comes after: rows_check looks at names and lengths,
+ * rows_encode turns the characters into states. */
+#ifndef SEQ_ROWS_H
+#define SEQ_ROWS_H
+
+#include "base/hash_set.h"
+#include "base/input.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ROWS_MAX_NAME = 1 << 16 }; /* bytes */
+
+typedef struct row {
+    char *name;     /* owned */
+    const char *at; /* where the name is in the text */
+    size_t length;  /* characters of the sequence, blanks not counted */
+    size_t done;    /* states written so far */
+    size_t bad;     /* characters that mean nothing, and the first of them: */
+    const char *bad_at;
+    size_t bad_site;
+    uint32_t protein; /* letters that only proteins have: one bit each */
+    size_t protein_count;
+} row;
+
+typedef struct piece {
+    uint32_t row;
+    const char *start, *end;
+} piece;
+
+typedef struct rows {
+    const input *in; /* borrowed */
+    diag *d;         /* borrowed; may be NULL */
+    row *row;        /* [count] */
+    size_t count, room;
+    piece *piece; /* [n_pieces], in the order of the text */
+    size_t n_pieces, piece_room;
+    hash_set names;
+    uint16_t symbol[256]; /* symbols.h; a reader may change it */
+} rows;
+
+void rows_init(rows *r, const input *in, diag *d);
+void rows_free(rows *r); /* safe on a zeroed or freed one */
+
+/* Forgets all rows and pieces. */
+void rows_clear(rows *r);
+
+/* Adds a row and takes a copy of the name (n bytes at name; `at` is its place in the text). A
+ * control character ends the name, with a warning. ART_ERR_INPUT if it is empty, too long, or
+ * not UTF-8. A name that is there already is an error, unless again is not NULL: then nothing
+ * is added and *again is the number of the row that has it, or of the new one. */
+int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again);
+
+/* The next piece of a row. */
+int rows_piece(rows *r, size_t number, const char *start, const char *end);
+
+/* Every row must have this many characters: one error for each that has not, with the hint. */
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint);
+
+/* At least three rows, none empty, all of one length, no two names that tree files would take
+ * for the same. *length becomes the number of sites. */
+int rows_check(const rows *r, size_t *length);
+
+/* Writes the states [count][length]. Characters that mean nothing are errors, one for each
+ * row; sequences that look like protein are said to. */
+int rows_encode(rows *r, uint8_t *state, size_t length);
+
+#endif

@@ -1,0 +1,28 @@
+/* symbols.h: what the characters of a sequence mean.
+ *
+ * A table gives every byte its state (the bits of alignment.h) or one of these marks. */
+#ifndef SEQ_SYMBOLS_H
+#define SEQ_SYMBOLS_H
+
+#include <stdint.h>
+
+enum {
+    SYMBOL_STATE = 31, /* mask of the state */
+    SYMBOL_BAD = 32,   /* cannot be in a sequence */
+    SYMBOL_BLANK = 64, /* skipped */
+    /* states that something has to be said about */
+    SYMBOL_T = 128,
+    SYMBOL_U = 256,
+    SYMBOL_DOT = 512,
+    SYMBOL_BANG = 1024,
+    SYMBOL_MATCH = 2048, /* the state of the first sequence at this site */
+};
+
+/* A C G T, U = T, the IUPAC codes, N X O ? ~ for any base, '-' and '!' for a gap, '.' for any
+ * base; upper or lower case. Space, tab and line end are blank, all the rest is bad. */
+void symbols_init(uint16_t symbol[256]);
+
+/* The character of a state: a base, an IUPAC code, 'N' or '-'. */
+char symbol_of_state(uint8_t state);
+
+#endif
