@@ -1,0 +1,2 @@
+#define KERNELS likelihood_kernels_avx2
+#include "phylo/likelihood_kernel.inc"
