@@ -101,16 +101,20 @@ static int check_target(session *s, const char *suffix, bool may_exist)
     return status;
 }
 
+const char *session_prefix(const session *s, const char *default_prefix)
+{
+    const char *prefix = s->common->prefix ? s->common->prefix : default_prefix;
+    return strcmp(prefix, "-") == 0 ? "stdin" : prefix;
+}
+
 int session_begin(session *s, const char *default_prefix, const char *const *suffixes,
                   int64_t keep_log)
 {
-    s->prefix = s->common->prefix ? s->common->prefix : default_prefix;
-    if (strcmp(s->prefix, "-") == 0)
-        s->prefix = "stdin";
+    s->prefix = session_prefix(s, default_prefix);
     s->suffixes = suffixes;
     int status = check_target(s, ".log", true);
     for (const char *const *suffix = suffixes; *suffix && status == ART_OK; suffix++)
-        status = check_target(s, *suffix, s->common->redo);
+        status = check_target(s, *suffix, s->common->redo || keep_log >= 0);
     if (status != ART_OK)
         return status;
     char *path = session_path(s, ".log");
@@ -127,7 +131,7 @@ static int finish(session *s, int status)
     int closed = output_close(&s->table, &s->diag);
     if (status == ART_OK)
         status = closed;
-    if (status != ART_OK && s->diag.errors == 0)
+    if (status != ART_OK && status != ART_ERR_STOPPED && s->diag.errors == 0)
         diag_error(&s->diag, status, (diag_place){0}, "%s: %s", s->command->name,
                    art_strerror(status));
     log_diag(&s->log, &s->diag);

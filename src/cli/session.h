@@ -27,9 +27,13 @@ int session_run(const command *c, int argc, char **argv);
  * end) and `<prefix>.log`. The prefix is --prefix or else that of default_prefix (the main
  * input; "-" becomes "stdin"). ART_ERR_USAGE if an input would be overwritten, ART_ERR_EXISTS if
  * one exists and there is no --redo. keep_log as log_open: -1 for a new run that adds to the
- * log, else the length that a checkpoint says. Suffixes are borrowed. */
+ * log, else the length that a checkpoint says; then what exists is of the same run and may be
+ * overwritten. Suffixes are borrowed. */
 int session_begin(session *s, const char *default_prefix, const char *const *suffixes,
                   int64_t keep_log);
+
+/* The prefix that session_begin would use. */
+const char *session_prefix(const session *s, const char *default_prefix);
 
 /* The path of <prefix><suffix>, allocated; NULL if memory is short. */
 char *session_path(const session *s, const char *suffix);

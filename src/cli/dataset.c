@@ -1,0 +1,103 @@
+#include "cli/dataset.h"
+
+#include "artreeformer.h"
+#include "base/hash.h"
+#include "base/input.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const option DATASET_OPTIONS[] = {
+    OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED,
+                "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
+    OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
+                "PHYLIP names are the first ten columns"),
+    OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
+                "FASTA names are the whole header line"),
+    OPTION_FILE(dataset_settings, order, "--taxon-order", OPTIONAL,
+                "file with all names, one a line: the order in which taxa are attached "
+                "(lexicographic without it)"),
+    OPTION_END,
+};
+
+/* The names of the file, one a line, blank lines skipped. */
+static int read_order(taxa *t, const char *path, diag *d)
+{
+    input in;
+    int status = input_read(&in, path, NULL, d);
+    for (const char *line = in.text; status == ART_OK && *line;) {
+        size_t length = strcspn(line, "\n");
+        if (length > 0) {
+            status = taxa_add(t, line, length);
+            if (status == ART_ERR_INPUT)
+                status = diag_error(d, status, input_place(&in, line),
+                                    "the name %.*s occurs twice -- list every taxon once",
+                                    (int)(length < 200 ? length : 200), line);
+        }
+        line += length + (line[length] == '\n');
+    }
+    input_free(&in);
+    return status;
+}
+
+static int settle_order(dataset *data, const char *order, diag *d)
+{
+    taxa rows; /* as in the file */
+    taxa_init(&rows);
+    int status = ART_OK;
+    for (int i = 0; i < data->alignment.n_taxa && status == ART_OK; i++)
+        status = taxa_add(&rows, data->alignment.name[i], strlen(data->alignment.name[i]));
+    if (status == ART_OK && order) {
+        status = read_order(&data->taxa, order, d);
+        if (status == ART_OK)
+            status = taxa_compare(&data->taxa, "the taxon order", &rows, "the alignment",
+                                  (diag_place){.file = order}, d);
+    } else if (status == ART_OK) {
+        status = taxa_copy(&data->taxa, &rows);
+        if (status == ART_OK)
+            status = taxa_sort(&data->taxa, NULL);
+    }
+    data->row = mem_zeros((size_t)rows.count, sizeof *data->row);
+    if (status == ART_OK)
+        status = data->row ? ART_OK : ART_ERR_NOMEM;
+    if (status == ART_OK)
+        taxa_map(data->row, &data->taxa, &rows);
+    taxa_free(&rows);
+    return status;
+}
+
+int dataset_read(dataset *data, const dataset_settings *settings, diag *d)
+{
+    memset(data, 0, sizeof *data);
+    taxa_init(&data->taxa);
+    alignment_options options = {.phylip_strict = settings->phylip_strict,
+                                 .full_names = settings->full_names};
+    int status = alignment_read(&data->alignment, settings->alignment, &options, d);
+    return status ? status : settle_order(data, settings->order, d);
+}
+
+void dataset_free(dataset *data)
+{
+    alignment_free(&data->alignment);
+    taxa_free(&data->taxa);
+    free(data->row);
+    memset(data, 0, sizeof *data);
+}
+
+json_t *dataset_identity(const dataset *data)
+{
+    const alignment *a = &data->alignment;
+    uint64_t hash = hash_bytes(a->weight, a->n_patterns * sizeof *a->weight);
+    for (int i = 0; i < a->n_taxa; i++) {
+        const char *name = data->taxa.name[i];
+        hash = hash_mix(hash ^ hash_bytes(name, strlen(name)));
+        hash = hash_mix(hash ^
+                        hash_bytes(a->state + (size_t)data->row[i] * a->n_patterns, a->n_patterns));
+    }
+    char text[17];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    return json_pack("{s:i, s:I, s:I, s:s}", "taxa", a->n_taxa, "sites", (json_int_t)a->n_sites,
+                     "patterns", (json_int_t)a->n_patterns, "hash", text);
+}

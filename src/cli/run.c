@@ -1,0 +1,371 @@
+#include "cli/run.h"
+
+#include "artreeformer.h"
+#include "base/format.h"
+#include "cli/banner.h"
+#include "cli/progress.h"
+#include "cli/settings_file.h"
+#include "infer/checkpoint.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const option RUN_OPTIONS[] = {
+    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
+                    "stop after this long with a checkpoint; the same command goes on"),
+    OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
+                    "time between checkpoints, at least"),
+    OPTION_INT(run_settings, report_every, "--report-every", OPTIONAL, 1, 1e9,
+               "steps between two lines of metrics"),
+    OPTION_END,
+};
+
+static const double CHECKPOINT_SHARE = 0.05; /* of the time, at most */
+
+/* The first field in which two identities differ, as text; false if they are the same. */
+static bool difference(char *text, size_t size, const json_t *before, const json_t *now,
+                       const char *name)
+{
+    if (json_equal(before, now))
+        return false;
+    if (json_is_object(before) && json_is_object(now)) {
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)now, key, value)
+        {
+            if (difference(text, size, json_object_get(before, key), value, key))
+                return true;
+        }
+        json_object_foreach((json_t *)(uintptr_t)before, key, value)
+        {
+            if (!json_object_get(now, key))
+                return difference(text, size, value, NULL, key);
+        }
+    }
+    char *old = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    char *new = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+    snprintf(text, size, "%s was %s and is now %s", name, old ? old : "not set",
+             new ? new : "not set");
+    free(old);
+    free(new);
+    return true;
+}
+
+static json_t *make_identity(const session *s, json_t *data)
+{
+    return json_pack("{s:s, s:s, s:o, s:o}", "version", art_version(), "command", s->command->name,
+                     "settings", options_json(&s->options), "data", data);
+}
+
+/* The identity of the run that wrote a file of results; NULL if it does not say. */
+static json_t *identity_of_results(const char *path)
+{
+    json_t *results = json_load_file(path, 0, NULL);
+    json_t *version = json_object_get(results, "version");
+    json_t *name = json_object_get(results, "command");
+    json_t *settings = json_object_get(results, "settings");
+    json_t *data = json_object_get(results, "data");
+    json_t *identity = NULL;
+    if (version && name && settings && data)
+        identity = json_pack("{s:O, s:O, s:O, s:O}", "version", version, "command", name,
+                             "settings", settings, "data", data);
+    json_decref(results);
+    return identity;
+}
+
+/* Are there results of this prefix already, and of this very run? */
+static int look_for_results(run *r, const char *prefix)
+{
+    char path[4096], text[1024] = "they do not say of which";
+    snprintf(path, sizeof path, "%s.json", prefix);
+    if (access(path, F_OK) != 0)
+        return ART_OK;
+    json_t *before = identity_of_results(path);
+    int status = ART_OK;
+    if (before && !difference(text, sizeof text, before, r->identity, "run"))
+        r->finished = true;
+    else
+        status = diag_error(&r->session->diag, ART_ERR_EXISTS, (diag_place){.file = path},
+                            "results of another run exist: %s -- --redo overwrites them, another "
+                            "--prefix keeps them",
+                            text);
+    json_decref(before);
+    return status;
+}
+
+static double checkpoint_number(const run *r, const char *key)
+{
+    const char *text = safetensors_get(&r->checkpoint, key);
+    return text ? strtod(text, NULL) : 0;
+}
+
+static int look_for_checkpoint(run *r, const char *prefix)
+{
+    if (!checkpoint_exists(prefix))
+        return ART_OK;
+    char text[1024];
+    diag *d = &r->session->diag;
+    int status =
+        checkpoint_read(&r->checkpoint, r->checkpoint_name, sizeof r->checkpoint_name, prefix, d);
+    if (status)
+        return status;
+    const char *said = safetensors_get(&r->checkpoint, "run");
+    json_t *before = said ? json_loads(said, 0, NULL) : NULL;
+    if (!before || difference(text, sizeof text, before, r->identity, "run"))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = r->checkpoint_name},
+                            "the checkpoint is of another run: %s -- give the same options and "
+                            "data, another --prefix, or --redo to start anew",
+                            before ? text : "it does not say of which");
+    else
+        r->resumed = true;
+    json_decref(before);
+    return status;
+}
+
+static int open_metrics(run *r)
+{
+    char *path = session_path(r->session, ".metrics.jsonl");
+    if (!path)
+        return ART_ERR_NOMEM;
+    int64_t keep = r->resumed ? (int64_t)checkpoint_number(r, "metrics_bytes") : 0;
+    if (!r->resumed)
+        unlink(path);
+    int status = output_append(&r->metrics, path, keep, &r->session->diag);
+    free(path);
+    return status;
+}
+
+int run_open(run *r, session *s, const run_settings *set, const char *default_prefix,
+             const char *const *suffixes, json_t *data)
+{
+    memset(r, 0, sizeof *r);
+    r->session = s;
+    r->set = set;
+    r->identity = make_identity(s, data);
+    if (!r->identity)
+        return ART_ERR_NOMEM;
+    const char *prefix = session_prefix(s, default_prefix);
+    int status = s->common->redo ? ART_OK : look_for_results(r, prefix);
+    if (r->finished) {
+        log_info(&s->log, "%s.json: this run is finished already; --redo does it again", prefix);
+        status = checkpoint_remove(prefix, &s->diag);
+    }
+    if (status || r->finished)
+        return status;
+    status = s->common->redo ? checkpoint_remove(prefix, &s->diag) : look_for_checkpoint(r, prefix);
+    if (!status)
+        status = signals_start(&r->signals);
+    if (!status)
+        status = session_begin(s, default_prefix, suffixes,
+                               r->resumed ? (int64_t)checkpoint_number(r, "log_bytes") : -1);
+    if (!status)
+        status = session_pool(s, &r->threads);
+    if (!status)
+        status = open_metrics(r);
+    r->seconds_before = r->resumed ? checkpoint_number(r, "seconds") : 0;
+    r->last_saved = clock_seconds();
+    session_notes(s);
+    return status;
+}
+
+double run_seconds(const run *r)
+{
+    return r->seconds_before + clock_seconds() - r->session->started;
+}
+
+static bool out_of_time(const run *r)
+{
+    return r->set->time_limit > 0 && clock_seconds() - r->session->started >= r->set->time_limit;
+}
+
+bool run_should_stop(const run *r)
+{
+    return signals_stop(r->signals) || out_of_time(r);
+}
+
+static int set_number(safetensors *s, const char *key, double value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.17g", value);
+    return safetensors_set(s, key, text);
+}
+
+static int save(run *r, trainer *t)
+{
+    double began = clock_seconds();
+    safetensors s = {0};
+    session *own = r->session;
+    char *identity = json_dumps(r->identity, JSON_COMPACT);
+    int status = identity ? output_flush(&r->metrics) : ART_ERR_NOMEM;
+    if (!status)
+        status = output_flush(&own->log.file);
+    if (!status)
+        status = safetensors_set(&s, "run", identity);
+    if (!status)
+        status = set_number(&s, "metrics_bytes", (double)r->metrics.length);
+    if (!status)
+        status = set_number(&s, "log_bytes", (double)own->log.file.length);
+    if (!status)
+        status = set_number(&s, "seconds", run_seconds(r));
+    if (!status)
+        status = trainer_save(t, &s);
+    if (!status)
+        status = checkpoint_write(&s, own->prefix, &own->diag);
+    safetensors_free(&s);
+    free(identity);
+    r->last_saved = clock_seconds();
+    r->save_cost = r->last_saved - began;
+    return status;
+}
+
+/* Time for a checkpoint? The interval grows so that saving stays a small part of the run. */
+static bool save_is_due(const run *r)
+{
+    double interval = fmax(r->set->checkpoint_every, r->save_cost / CHECKPOINT_SHARE);
+    return clock_seconds() - r->last_saved >= interval;
+}
+
+/* One line of metrics and one for people. */
+static int report(run *r, trainer *t, const run_view *view, double *last_clock, int64_t *last_step)
+{
+    train_report now;
+    char more[512] = "", best[64] = "", left[FORMAT_SIZE];
+    trainer_report(t, &now);
+    double clock = clock_seconds();
+    double rate = (double)(now.step - *last_step) / fmax(clock - *last_clock, 1e-9);
+    double seconds_left = (double)(t->set.steps - now.step) / rate;
+    *last_clock = clock;
+    *last_step = now.step;
+    json_t *line = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "step",
+                             (json_int_t)now.step, "seconds", run_seconds(r), view->objective,
+                             now.objective, "gradient_norm", now.gradient_norm, "learning_rate",
+                             now.rate, "anneal", now.anneal, "distinct_trees", now.distinct,
+                             "work_saved", now.saved, "skipped", (json_int_t)now.skipped);
+    if (!line)
+        return ART_ERR_NOMEM;
+    if (view->best && isfinite(now.best)) {
+        json_object_set_new(line, view->best, json_real(view->best_sign * now.best));
+        snprintf(best, sizeof best, ", best %.*f", view->best_sign > 0 ? 2 : 0,
+                 view->best_sign * now.best);
+    }
+    json_object_set_new(line, "steps_per_second", json_real(rate));
+    int status = view->more ? view->more(view->context, line, more, sizeof more) : ART_OK;
+    char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    json_decref(line);
+    if (!text)
+        return ART_ERR_NOMEM;
+    output_printf(&r->metrics, "%s\n", text);
+    free(text);
+    log_info(&r->session->log,
+             "step %lld of %lld: %s %.3f%s%s, gradient %.3g, rate %.3g, anneal %.3g, %.1f steps/s, "
+             "%s left, %.1f distinct trees, %.0f %% of work saved%s",
+             (long long)now.step, (long long)t->set.steps, view->objective, now.objective, best,
+             more, now.gradient_norm, now.rate, now.anneal, rate,
+             format_seconds(left, sizeof left, seconds_left), now.distinct, 100 * now.saved,
+             now.skipped ? " (some steps skipped)" : "");
+    return status ? status : output_flush(&r->metrics);
+}
+
+static int restore(run *r, trainer *t)
+{
+    session *s = r->session;
+    int status = trainer_load(t, &r->checkpoint, r->checkpoint_name, &s->diag);
+    safetensors_free(&r->checkpoint);
+    if (!status)
+        log_info(&s->log, "going on from %s at step %lld of %lld", r->checkpoint_name,
+                 (long long)t->step, (long long)t->set.steps);
+    return status;
+}
+
+/* Saves and says how to go on. */
+static int stop(run *r, trainer *t)
+{
+    session *s = r->session;
+    int status = save(r, t);
+    if (status)
+        return status;
+    log_warning(&s->log, "%s at step %lld; the checkpoint is written, and the same command goes on",
+                signals_stop(r->signals) ? "stopped by a signal" : "the time limit is reached",
+                (long long)t->step);
+    return ART_ERR_STOPPED;
+}
+
+int run_train(run *r, trainer *t, const run_view *view)
+{
+    session *s = r->session;
+    int status = r->resumed ? restore(r, t) : ART_OK;
+    double last_clock = clock_seconds();
+    int64_t last_step = t->step;
+    progress line;
+    progress_start(&line, &s->log, view->what, "steps", (double)t->set.steps, (double)t->step);
+    while (!status && t->step < t->set.steps) {
+        status = trainer_advance(t, &s->diag);
+        if (!status && t->step % r->set->report_every == 0)
+            status = report(r, t, view, &last_clock, &last_step);
+        progress_update(&line, (double)t->step, "%.3g of the data", trainer_anneal(t));
+        if (status)
+            break;
+        if (run_should_stop(r))
+            status = stop(r, t);
+        else if (signals_save(r->signals) || save_is_due(r))
+            status = save(r, t);
+    }
+    progress_end(&line);
+    /* what follows may take a while, and would be lost with the process */
+    return status ? status : save(r, t);
+}
+
+int run_finish(run *r, json_t *results)
+{
+    session *s = r->session;
+    json_t *all = json_deep_copy(r->identity);
+    json_t *files = json_array();
+    if (!all || !results || !files) {
+        json_decref(all);
+        json_decref(results);
+        json_decref(files);
+        return ART_ERR_NOMEM;
+    }
+    for (const char *const *suffix = s->suffixes; *suffix; suffix++) {
+        char *path = session_path(s, *suffix);
+        if (path)
+            json_array_append_new(files, json_string(path));
+        free(path);
+    }
+    json_object_update_new(
+        results, json_pack("{s:I, s:f, s:f, s:o}", "seed", (json_int_t)s->common->seed, "seconds",
+                           run_seconds(r), "peak_memory_bytes", peak_memory(), "files", files));
+    json_object_update_new(all, results);
+    char *path = session_path(s, ".json");
+    char *text = json_dumps(all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    output o = {0};
+    int status = path && text ? output_open(&o, path, &s->diag) : ART_ERR_NOMEM;
+    if (!status) {
+        output_printf(&o, "%s\n", text);
+        status = output_close(&o, &s->diag);
+    }
+    free(path);
+    free(text);
+    json_decref(all);
+    return status ? status : checkpoint_remove(s->prefix, &s->diag);
+}
+
+int results_number(json_t *results, const char *key, double value)
+{
+    return json_object_set_new(results, key, isfinite(value) ? json_real(value) : json_null())
+               ? ART_ERR_NOMEM
+               : ART_OK;
+}
+
+void run_close(run *r)
+{
+    output_close(&r->metrics, r->session ? &r->session->diag : NULL);
+    safetensors_free(&r->checkpoint);
+    pool_free(r->threads);
+    signals_end(r->signals);
+    json_decref(r->identity);
+    memset(r, 0, sizeof *r);
+}

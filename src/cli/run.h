@@ -1,0 +1,92 @@
+/* run.h: a training run as infer, fit and parsimony share it: it can be stopped at any moment,
+ * goes on where it was, and can be watched.
+ *
+ *     run r;
+ *     status = run_open(&r, s, prefix, SUFFIXES, identity of the data);
+ *     if (status == ART_OK && !r.finished) {
+ *         ... make models, task and trainer (with r.threads) ...
+ *         status = run_train(&r, trainer, &view);
+ *         ... write the results ...
+ *         status = run_finish(&r, results);
+ *     }
+ *     run_close(&r);
+ *
+ * What a run is, is said by its identity: version, subcommand, settings that can change the
+ * results, data. A checkpoint or finished results of another identity are never touched. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "base/safetensors.h"
+#include "cli/session.h"
+#include "cli/signals.h"
+#include "infer/train.h"
+
+#include <jansson.h>
+
+/* Options that such runs share; results do not depend on them. */
+typedef struct run_settings {
+    double time_limit;       /* seconds; 0 for none */
+    double checkpoint_every; /* seconds, at least */
+    int64_t report_every;    /* steps */
+} run_settings;
+
+#define RUN_DEFAULTS                                  \
+    {                                                 \
+        .checkpoint_every = 120, .report_every = 1000 \
+    }
+
+extern const option RUN_OPTIONS[]; /* --time-limit --checkpoint-every --report-every */
+
+typedef struct run {
+    session *session;
+    const run_settings *set;
+    signals *signals;
+    pool *threads;
+    json_t *identity;
+    bool finished; /* the same run ended before: there is nothing to do */
+    bool resumed;
+    safetensors checkpoint; /* what a resumed run goes on from */
+    char checkpoint_name[4096];
+    output metrics;
+    double seconds_before; /* of the sessions before this one */
+    double last_saved;     /* clock */
+    double save_cost;      /* seconds that the last checkpoint took */
+} run;
+
+/* How a task is shown. */
+typedef struct run_view {
+    const char *what;      /* "training" */
+    const char *objective; /* what the objective is called in metrics: "bound", "log_q" */
+    const char *best;      /* what the best value is called; NULL where there is none */
+    double best_sign;      /* 1, or -1 where the value is minus what people know */
+    /* Called at every report, to add to the line of metrics and to the text; may be NULL. */
+    int (*more)(void *context, json_t *line, char *text, size_t size);
+    void *context;
+} run_view;
+
+/* Takes over the reference to data. default_prefix as in session_begin. Listens to signals and
+ * makes the pool. */
+int run_open(run *r, session *s, const run_settings *set, const char *default_prefix,
+             const char *const *suffixes, json_t *data);
+
+/* Trains to the end of the settings' steps: reports, saves, resumes. ART_ERR_STOPPED when a
+ * signal or the time limit came first and a checkpoint is written. */
+int run_train(run *r, trainer *t, const run_view *view);
+
+/* True when the run should stop: for the long loops after training. */
+bool run_should_stop(const run *r);
+
+/* Seconds of the whole run so far, earlier sessions included. */
+double run_seconds(const run *r);
+
+/* Ends the run: writes <prefix>.json, last of all results, with what identifies the run, the
+ * given results (taken over; NULL is a failure to make them), seed, time, memory and files; then
+ * removes the checkpoints. */
+int run_finish(run *r, json_t *results);
+
+/* Sets a number; null where it is not finite, because JSON has no such numbers. */
+int results_number(json_t *results, const char *key, double value);
+
+void run_close(run *r); /* safe on a zeroed one */
+
+#endif

@@ -1,0 +1,60 @@
+#include "cli/training.h"
+
+#include "artreeformer.h"
+
+#include <string.h>
+
+const option TRAINING_OPTIONS[] = {
+    OPTION_CHOICE(training_settings, preset, "--preset", OPTIONAL, "standard|paper",
+                  "paper: the published schedule to the letter; options given besides win"),
+    OPTION_INT(training_settings, steps, "--steps", OPTIONAL, 1, 4e9, "training steps"),
+    OPTION_REAL(training_settings, tree_rate, "--tree-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+                "learning rate of the tree model"),
+    OPTION_REAL(training_settings, decay, "--decay", OPTIONAL, OPTION_ABOVE_0, 1,
+                "factor on the learning rates ..."),
+    OPTION_INT(training_settings, decay_every, "--decay-every", OPTIONAL, 0, 4e9,
+               "... after every so many steps; 0 for never"),
+    OPTION_REAL(training_settings, clip, "--clip", OPTIONAL, 0, 1e9,
+                "largest norm of a gradient; 0 for no limit"),
+    OPTION_INT(training_settings, hidden, "--hidden", OPTIONAL, 1, 4096,
+               "hidden size of the tree model"),
+    OPTION_INT(training_settings, heads, "--heads", OPTIONAL, 1, 64,
+               "heads of its attention; divides the hidden size"),
+    OPTION_END,
+};
+
+const option VARIATIONAL_OPTIONS[] = {
+    OPTION_INT(variational_options, particles, "-K --particles", OPTIONAL, 1, 10000,
+               "trees drawn in each step"),
+    OPTION_CHOICE(variational_options, estimator, "--estimator", OPTIONAL,
+                  "vimco|vimco-arithmetic|rws",
+                  "gradient of the tree model: VIMCO with geometric or arithmetic control, or RWS"),
+    OPTION_INT(variational_options, anneal, "--anneal", OPTIONAL, 0, 4e9,
+               "steps over which the data's weight rises to 1; 0 for none"),
+    OPTION_END,
+};
+
+int preset_apply(option_set *s, const preset_value *values, diag *d)
+{
+    int status = ART_OK;
+    for (; values->key && status == ART_OK; values++)
+        for (int i = 0; i < s->count; i++) {
+            char key[OPTION_NAME];
+            option_key(key, s->item[i].row);
+            if (strcmp(key, values->key) == 0 && !s->item[i].given)
+                status = options_set(s, &s->item[i], values->value, values->key,
+                                     (diag_place){.file = "preset"}, d);
+        }
+    return status;
+}
+
+train_settings training_plan(const training_settings *o)
+{
+    train_settings plan = train_defaults();
+    plan.steps = o->steps;
+    plan.tree_rate = o->tree_rate;
+    plan.decay = o->decay;
+    plan.decay_every = o->decay_every;
+    plan.clip = o->clip;
+    return plan;
+}

@@ -1,0 +1,46 @@
+/* training.h: the options of training that infer, fit and parsimony share, and presets. */
+#ifndef CLI_TRAINING_H
+#define CLI_TRAINING_H
+
+#include "cli/options.h"
+#include "infer/objective.h"
+#include "infer/train.h"
+
+typedef enum preset { PRESET_STANDARD, PRESET_PAPER } preset;
+
+typedef struct training_settings {
+    int preset;
+    int64_t steps;
+    double tree_rate;
+    double decay;
+    int64_t decay_every;
+    double clip;
+    int64_t hidden;
+    int64_t heads;
+} training_settings;
+
+/* --preset --steps --tree-rate --decay --decay-every --clip --hidden --heads */
+extern const option TRAINING_OPTIONS[];
+
+/* What infer and parsimony have besides: particles and annealing. */
+typedef struct variational_options {
+    int64_t particles;
+    int estimator; /* of enum estimator */
+    int64_t anneal;
+} variational_options;
+
+extern const option VARIATIONAL_OPTIONS[]; /* --particles --estimator --anneal */
+
+/* A value that a preset gives to an option that the user has not given. */
+typedef struct preset_value {
+    const char *key; /* the option's long name without dashes */
+    const char *value;
+} preset_value;
+
+/* Sets the options of the list (ends with a NULL key) that were not given. */
+int preset_apply(option_set *s, const preset_value *values, diag *d);
+
+/* The training settings without those that only some tasks have. */
+train_settings training_plan(const training_settings *o);
+
+#endif
