@@ -1,7 +1,6 @@
 #include "cli/command.h"
 
 const command *const COMMANDS[] = {
-    &check_command,
     NULL,
 };
 

@@ -21,7 +21,7 @@ typedef struct branch_model_ops {
     int (*sample)(branch_model *m, double *length, double *log_q, const int32_t *decision, int k,
                   uint64_t seed, uint32_t purpose, uint32_t step, uint32_t first);
 
-    /* log_q [k] of given lengths. */
+    /* log_q [k] of given lengths; -inf where a length is not positive and finite. */
     int (*score)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
                  int k);
 
@@ -29,8 +29,16 @@ typedef struct branch_model_ops {
      * at fixed log_q and dlog_q [k] = dL/dlog_q, adds the reparametrised dL/dparameters. */
     int (*backward)(branch_model *m, const double *dlength, const double *dlog_q);
 
+    /* Sets every parameter from the seed. */
     void (*initialise)(branch_model *m, uint64_t seed);
+
+    /* To be called after the parameters changed: forgets whatever was derived from them. */
     void (*changed)(branch_model *m);
+
+    /* log q of one tree's lengths [2N-3] in double by the plain definition (the oracle and
+     * run-time check). */
+    int (*plain)(branch_model *m, double *log_q, const double *length, const int32_t *decision);
+
     void (*free)(branch_model *m);
 } branch_model_ops;
 

@@ -1,0 +1,37 @@
+/* golden.h: the reference numbers of ../shared/golden for one model: weights, trees, log q,
+ * branch parameters and gradients. Skips the test where the folder is absent. */
+#ifndef TESTS_GOLDEN_H
+#define TESTS_GOLDEN_H
+
+#include "base/safetensors.h"
+#include "nn/params.h"
+#include "tree/topology.h"
+
+#include <jansson.h>
+
+typedef struct golden {
+    int n_taxa, hidden, heads, branch_hidden;
+    int count;           /* trees */
+    int32_t *decision;   /* [count][N-3] */
+    double *log_q;       /* [count] */
+    double *w;           /* [count] the coefficients of the gradients */
+    int branch_count;    /* so many of the trees have these: */
+    double *mean;        /* [branch_count][2N-3] by edge number */
+    double *log_std;     /* [branch_count][2N-3] */
+    json_t *json;        /* everything else */
+    safetensors weights; /* F32 */
+    safetensors gradients;
+} golden;
+
+/* name is "tiny_n5", "small_n8" or "ds1_d100". Fails the test if anything is missing. */
+void golden_load(golden *g, const char *name);
+void golden_free(golden *g);
+
+/* The edge of a tree whose one side has the taxa of a JSON list of indices; N <= 64. */
+int32_t golden_edge(const topology *t, const json_t *taxa);
+
+/* The largest |grad - golden| over the entries of p, each tensor divided by its largest golden
+ * number; prints the worst tensor. */
+double golden_gradient_error(const golden *g, const params *p);
+
+#endif

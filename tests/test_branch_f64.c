@@ -1,0 +1,2 @@
+/* The same tests with the network in double. */
+#include "test_branch.c"
