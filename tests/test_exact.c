@@ -2,6 +2,8 @@
 #include "support/check.h"
 #include "support/exact.h"
 
+#include "phylo/likelihood.h"
+#include "phylo/model_string.h"
 #include "tree/topology.h"
 
 #include <math.h>
@@ -179,6 +181,63 @@ static void unknown_sites_add_nothing(void **state)
         check_close(q[i], p[i], 1e-12);
 }
 
+/* The same sum over quadrature nodes with likelihoods of whole trees in place of tables. */
+static double tree_by_nodes(likelihood *l, const small_alignment *data, const subst_model *model,
+                            const int32_t *decision, double rate)
+{
+    enum { EDGES = 2 * EXACT_TAXA - 3 };
+    int n_taxa = data->a.n_taxa, edges = topology_edges(n_taxa), n = (int)data->a.n_sites / 2 + 1;
+    double node[EXACT_NODES], weight[EXACT_NODES], sum = 0;
+    int points = 1;
+    exact_quadrature(node, weight, n, 0.75 * rate);
+    for (int e = 0; e < edges; e++)
+        points *= n;
+    for (int point = 0; point < points; point++) {
+        double length[EDGES], product = 1, value, plain;
+        for (int e = 0, rest = point; e < edges; e++, rest /= n) {
+            length[e] = -0.75 * log(node[rest % n]);
+            product *= weight[rest % n];
+        }
+        likelihood_batch(l, &value, NULL, decision, length, 1);
+        if (point % 97 == 0) {
+            check_status(likelihood_plain(&plain, NULL, &data->a, NULL, model, decision, length));
+            check_close(value, plain, 1e-12);
+        }
+        sum += product * exp(value);
+    }
+    return sum;
+}
+
+static void likelihoods_add_up_to_it(void **state)
+{
+    (void)state;
+    static const char *const five[] = {"ACGTC", "ACGTA", "ACTGA", "CCRNA", "CCA-C"};
+    static const struct {
+        const char *const *row;
+        int n_taxa;
+    } cases[] = {{FOUR, 4}, {five, 5}};
+    subst_model model;
+    check_status(model_string_parse(&model, "JC", NULL, NULL));
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        int n = cases[c].n_taxa, trees = exact_trees(n);
+        small_alignment data;
+        likelihood *l;
+        double posterior[15];
+        small_alignment_init(&data, n, cases[c].row);
+        check_status(likelihood_create(&l, &data.a, NULL, &model, 1, NULL));
+        double evidence = exp(exact_posterior(posterior, &data.a, 10));
+        for (int i = 0; i < trees; i++) {
+            int32_t decision[EXACT_TAXA];
+            exact_tree(decision, i, n);
+            /* log-likelihoods near 30 carry an error of 1e-15 relative, their exponentials
+             * 30 times that */
+            check_close(tree_by_nodes(l, &data, &model, decision, 10),
+                        posterior[i] * evidence * trees, 1e-12);
+        }
+        likelihood_free(l);
+    }
+}
+
 /* The fewest changes over all assignments of the five states to inner nodes; a leaf costs
  * nothing where its neighbour's state is in its set. */
 static int fewest_changes(const topology *t, const int *set)
@@ -245,10 +304,11 @@ static void parsimony_by_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_topologies), cmocka_unit_test(quadrature_has_its_moments),
-        cmocka_unit_test(four_taxa_as_fractions), cmocka_unit_test(one_more_site_sums_out),
-        cmocka_unit_test(names_do_not_matter),    cmocka_unit_test(unknown_sites_add_nothing),
-        cmocka_unit_test(fitch_is_the_minimum),   cmocka_unit_test(parsimony_by_hand),
+        cmocka_unit_test(numbers_are_topologies),   cmocka_unit_test(quadrature_has_its_moments),
+        cmocka_unit_test(four_taxa_as_fractions),   cmocka_unit_test(one_more_site_sums_out),
+        cmocka_unit_test(names_do_not_matter),      cmocka_unit_test(unknown_sites_add_nothing),
+        cmocka_unit_test(likelihoods_add_up_to_it), cmocka_unit_test(fitch_is_the_minimum),
+        cmocka_unit_test(parsimony_by_hand),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const int EXACT_ROWS[EXACT_TAXA] = {0, 1, 2, 3, 4, 5, 6, 7};
-
 static uint8_t letter_state(char letter)
 {
     static const char letters[] = "ACGTRN-";

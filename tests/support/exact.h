@@ -34,9 +34,6 @@ typedef struct small_alignment {
 /* row[i] is the sequence of taxon i in the letters A C G T, R (A or G), N and '-'. */
 void small_alignment_init(small_alignment *s, int n_taxa, const char *const *row);
 
-/* Row i of the alignment is taxon i of the trees: the `taxon` that targets ask for. */
-extern const int EXACT_ROWS[EXACT_TAXA];
-
 /* (2N-5)!!, and the topology of a number and back. */
 int exact_trees(int n_taxa);
 void exact_tree(int32_t *decision, int index, int n_taxa);
