@@ -4,6 +4,7 @@
 #include "artreeformer.h"
 #include "seq/alignment.h"
 #include "seq/alignment_stats.h"
+#include "seq/alignment_write.h"
 #include "seq/symbols.h"
 
 #include <stdio.h>
@@ -184,11 +185,147 @@ static void shared_alignments(void **state)
     }
 }
 
+static void check_equal(const alignment *a, const alignment *b)
+{
+    assert_int_equal(a->n_taxa, b->n_taxa);
+    assert_int_equal(a->n_sites, b->n_sites);
+    assert_int_equal(a->n_patterns, b->n_patterns);
+    for (int i = 0; i < a->n_taxa; i++)
+        assert_string_equal(a->name[i], b->name[i]);
+    assert_memory_equal(a->state, b->state, (size_t)a->n_taxa * a->n_patterns);
+    assert_memory_equal(a->weight, b->weight, a->n_patterns * sizeof *a->weight);
+    assert_memory_equal(a->site_pattern, b->site_pattern, a->n_sites * sizeof *a->site_pattern);
+}
+
+/* Written in every format and read again, it is the same. */
+static void check_round_trip(const alignment *a)
+{
+    for (alignment_format format = ALIGNMENT_FASTA; format <= ALIGNMENT_NEXUS; format++) {
+        buffer text;
+        buffer_init(&text);
+        check_status(alignment_write(&text, a, format, NULL));
+        alignment again;
+        parse(&again, text.text, NULL);
+        assert_int_equal(again.format, format);
+        check_equal(a, &again);
+        alignment_free(&again);
+        buffer_free(&text);
+    }
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    alignment a;
+    parse(&a, ">it's\nACGTUNX\n>1\nRYSWKMB\n>(a:b)[c];,=\"\ndhv-?.!\n>\xC3\xA9\n-------\n", NULL);
+    check_round_trip(&a);
+    alignment_free(&a);
+}
+
+static void round_trip_of_shared(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"DS1", "DS2", "DS3",   "DS4",   "DS5",   "DS6",
+                                       "DS7", "DS8", "flu25", "flu50", "flu75", "flu100"};
+    for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
+        char path[64];
+        snprintf(path, sizeof path, "data/alignments/%s.fasta", name[k]);
+        alignment a;
+        check_status(alignment_read(&a, shared_path(path), NULL, NULL));
+        check_round_trip(&a);
+        alignment_free(&a);
+    }
+}
+
+static void names_that_do_not_fit(void **state)
+{
+    (void)state;
+    alignment a;
+    parse(&a, "#NEXUS begin data; dimensions nchar=1; matrix 'a b' A c C d G; end;", NULL);
+    buffer text;
+    buffer_init(&text);
+    diag d;
+    diag_init(&d);
+    assert_int_equal(alignment_write(&text, &a, ALIGNMENT_PHYLIP, &d), ART_ERR_UNSUPPORTED);
+    assert_int_equal(text.length, 0);
+    assert_non_null(strstr(d.message[0].text, "PHYLIP cannot hold the name 'a b'"));
+    check_status(alignment_write(&text, &a, ALIGNMENT_FASTA, &d));
+    alignment again;
+    alignment_options full = {.full_names = true};
+    parse(&again, text.text, &full);
+    check_equal(&a, &again);
+    alignment_free(&again);
+    alignment_free(&a);
+    buffer_free(&text);
+    diag_free(&d);
+}
+
+static void from_states(void **state)
+{
+    (void)state;
+    alignment a, b;
+    char one[] = "x", two[] = "y", three[] = "z", *name[] = {one, two, three};
+    const uint8_t states[] = {1, 2, 1, 2, 2, 2, 4, 8, 4};
+    check_status(alignment_from_states(&a, name, states, 3, 3));
+    parse(&b, ">x\nACA\n>y\nCCC\n>z\nGTG\n", NULL);
+    check_equal(&a, &b);
+    alignment_free(&a);
+    alignment_free(&b);
+}
+
+/* Columns that differ in one place only, and many equal ones, against a plain count. */
+static void patterns_of_many_columns(void **state)
+{
+    (void)state;
+    enum { TAXA = 37, SITES = 5000, KINDS = 211 };
+    static uint8_t states[TAXA][SITES];
+    char *name[TAXA], text[TAXA][8];
+    for (int i = 0; i < TAXA; i++) {
+        snprintf(text[i], sizeof text[i], "t%d", i);
+        name[i] = text[i];
+        for (int j = 0; j < SITES; j++) {
+            int kind = j * j % KINDS;
+            states[i][j] = (uint8_t)(kind % TAXA == i ? 1 << kind / TAXA % 4 : STATE_GAP);
+        }
+    }
+    alignment a;
+    check_status(alignment_from_states(&a, name, &states[0][0], TAXA, SITES));
+    size_t next = 0, total = 0;
+    for (size_t j = 0; j < SITES; j++) {
+        size_t p = a.site_pattern[j];
+        assert_true(p <= next);
+        next += p == next;
+        for (size_t i = 0; i < TAXA; i++)
+            assert_int_equal(a.state[i * a.n_patterns + p], states[i][j]);
+    }
+    assert_int_equal(next, a.n_patterns);
+    for (size_t p = 0; p < next; p++) /* no two are equal */
+        for (size_t q = 0; q < p; q++) {
+            size_t same = 0;
+            for (size_t i = 0; i < TAXA; i++)
+                same += a.state[i * next + p] == a.state[i * next + q];
+            assert_true(same < TAXA);
+        }
+    for (size_t p = 0; p < a.n_patterns; p++)
+        total += a.weight[p];
+    assert_int_equal(total, SITES);
+    alignment_free(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fasta),    cmocka_unit_test(phylip), cmocka_unit_test(nexus),
-        cmocka_unit_test(patterns), cmocka_unit_test(stats),  cmocka_unit_test(shared_alignments),
+        cmocka_unit_test(fasta),
+        cmocka_unit_test(phylip),
+        cmocka_unit_test(nexus),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(stats),
+        cmocka_unit_test(shared_alignments),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(round_trip_of_shared),
+        cmocka_unit_test(names_that_do_not_fit),
+        cmocka_unit_test(from_states),
+        cmocka_unit_test(patterns_of_many_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/gzip.h"
 
 #include "artreeformer.h"
 #include "base/input.h"
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <zlib.h>
 
 /* A file of the test's own, removed by forget(). */
 typedef struct scratch {
@@ -28,24 +28,6 @@ static scratch keep(const void *data, size_t size)
     assert_int_equal(write(fd, data, size), size);
     close(fd);
     return s;
-}
-
-/* The gzip of data, in a buffer of the caller. Returns its size. */
-static size_t pack(unsigned char *out, size_t room, const void *data, size_t size)
-{
-    z_stream z = {0};
-    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    unsigned char *copy = malloc(size + 1);
-    memcpy(copy, data, size);
-    z.next_in = copy;
-    z.avail_in = (uInt)size;
-    z.next_out = out;
-    z.avail_out = (uInt)room;
-    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-    size_t used = z.total_out;
-    deflateEnd(&z);
-    free(copy);
-    return used;
 }
 
 static void expect_text(const char *data, size_t size, const char *text)
@@ -111,11 +93,11 @@ static void gzip_is_recognised_by_content(void **state)
 {
     (void)state;
     unsigned char packed[512];
-    size_t n = pack(packed, sizeof packed, ">a\r\nACGT\n", 9);
+    size_t n = gzip_pack(packed, sizeof packed, ">a\r\nACGT\n", 9);
     expect_text((char *)packed, n, ">a\nACGT\n");
-    size_t m = pack(packed + n, sizeof packed - n, ">b\nAC\n", 6);
+    size_t m = gzip_pack(packed + n, sizeof packed - n, ">b\nAC\n", 6);
     expect_text((char *)packed, n + m, ">a\nACGT\n>b\nAC\n");
-    size_t e = pack(packed + n + m, sizeof packed - n - m, "", 0);
+    size_t e = gzip_pack(packed + n + m, sizeof packed - n - m, "", 0);
     expect_text((char *)packed, n + m + e, ">a\nACGT\n>b\nAC\n");
 
     for (size_t cut = 2; cut < n; cut++)
@@ -145,7 +127,7 @@ static void limits_hold(void **state)
     char *zeros = malloc(size);
     memset(zeros, 'A', size);
     unsigned char packed[8192];
-    size_t n = pack(packed, sizeof packed, zeros, size);
+    size_t n = gzip_pack(packed, sizeof packed, zeros, size);
     input_limits small = {.bytes = 100000};
     expect_refusal(ART_ERR_LIMIT, &small, packed, n, "more than 100000 bytes");
     expect_refusal(ART_ERR_LIMIT, &small, zeros, size, "more than 100000 bytes");
@@ -167,7 +149,7 @@ static void a_bomb_is_refused(void **state)
     memset(text, 'A', piece);
     size_t n = 0;
     for (int i = 0; i < 300; i++)
-        n += pack(packed + n, room - n, text, piece);
+        n += gzip_pack(packed + n, room - n, text, piece);
     expect_refusal(ART_ERR_LIMIT, NULL, packed, n, "bomb|unpack");
     free(text);
     free(packed);

@@ -1,6 +1,7 @@
 #include "support/check.h"
 
 #include "artreeformer.h"
+#include "base/nexus.h"
 #include "base/rng.h"
 #include "tree/tree_file.h"
 #include "tree/tree_write.h"
@@ -32,10 +33,10 @@ static void names_are_quoted_where_needed(void **state)
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
         buffer b;
         buffer_init(&b);
-        tree_write_name(&b, expected[i].name, QUOTE_NEWICK);
+        nexus_write_name(&b, expected[i].name, QUOTE_NEWICK);
         assert_string_equal(b.text, expected[i].newick);
         buffer_clear(&b);
-        tree_write_name(&b, expected[i].name, QUOTE_NEXUS);
+        nexus_write_name(&b, expected[i].name, QUOTE_NEXUS);
         assert_string_equal(b.text, expected[i].nexus);
         buffer_free(&b);
     }

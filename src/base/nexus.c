@@ -161,6 +161,32 @@ size_t nexus_unquote(char *out, const nexus_token *t)
     return used;
 }
 
+static bool needs_quotes(const char *name, nexus_quoting quoting)
+{
+    if (*name == '\0' || (quoting == QUOTE_NEXUS && name[strspn(name, "0123456789")] == '\0'))
+        return true;
+    for (const char *s = name; *s; s++)
+        if (*s <= ' ' || *s > '~' || strchr("()[]{}',;:=\"", *s) ||
+            (quoting == QUOTE_NEXUS && strchr("*/\\`<>+", *s)))
+            return true;
+    return false;
+}
+
+void nexus_write_name(buffer *out, const char *name, nexus_quoting quoting)
+{
+    if (!needs_quotes(name, quoting)) {
+        buffer_text(out, name);
+        return;
+    }
+    buffer_char(out, '\'');
+    for (const char *s = name; *s; s++) {
+        if (*s == '\'')
+            buffer_char(out, '\'');
+        buffer_char(out, *s);
+    }
+    buffer_char(out, '\'');
+}
+
 diag_place nexus_place(const nexus *n, const nexus_token *t)
 {
     return input_place(n->in, t->from);

@@ -16,6 +16,7 @@
 #ifndef BASE_NEXUS_H
 #define BASE_NEXUS_H
 
+#include "base/buffer.h"
 #include "base/input.h"
 
 #include <stdbool.h>
@@ -75,6 +76,12 @@ bool nexus_is_name(const nexus_token *t);
 /* Writes the token's text to out with '' turned into ', and a NUL behind; out has room for
  * length + 1 bytes. Returns the number of bytes before the NUL. */
 size_t nexus_unquote(char *out, const nexus_token *t);
+
+/* A name as Newick text has it, or NEXUS text, where more characters (and names that are
+ * numbers) need quotes. Names are never changed; one with only letters, digits and _ . - stays
+ * bare in both. */
+typedef enum nexus_quoting { QUOTE_NEWICK, QUOTE_NEXUS } nexus_quoting;
+void nexus_write_name(buffer *out, const char *name, nexus_quoting quoting);
 
 /* Reads on behind the ';' that ends the command. ART_ERR_INPUT if the text ends first. */
 int nexus_skip_command(nexus *n);

@@ -3,11 +3,11 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "seq/alignment_stats.h"
+#include "seq/encode.h"
 #include "seq/fasta.h"
 #include "seq/nexus_data.h"
 #include "seq/patterns.h"
 #include "seq/phylip.h"
-#include "seq/rows.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -159,6 +159,26 @@ static int remark(const alignment *a, const input *in, diag *d)
         diag_warning(d, file, "no site varies -- the data say nothing about the tree");
 out:
     alignment_stats_free(&s);
+    return status;
+}
+
+int alignment_from_states(alignment *a, char *const *name, const uint8_t *state, int n_taxa,
+                          size_t n_sites)
+{
+    *a = (alignment){.n_taxa = n_taxa, .n_sites = n_sites};
+    size_t n = (size_t)n_taxa;
+    a->name = mem_zeros(n, sizeof *a->name);
+    a->state = mem_zeros(n, n_sites);
+    int status = a->name && a->state ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < n && status == ART_OK; i++)
+        if (!(a->name[i] = mem_text(name[i], strlen(name[i]))))
+            status = ART_ERR_NOMEM;
+    if (status == ART_OK) {
+        memcpy(a->state, state, n * n_sites);
+        status = patterns_compress(a);
+    }
+    if (status != ART_OK)
+        alignment_free(a);
     return status;
 }
 

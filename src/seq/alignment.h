@@ -70,6 +70,10 @@ int alignment_read(alignment *a, const char *path, const alignment_options *opti
 /* The same for a file that was read already. */
 int alignment_parse(alignment *a, const input *in, const alignment_options *options, diag *d);
 
+/* An alignment of simulated sequences: state [n_taxa][n_sites] and the names are copied. */
+int alignment_from_states(alignment *a, char *const *name, const uint8_t *state, int n_taxa,
+                          size_t n_sites);
+
 void alignment_free(alignment *a); /* safe on a zeroed or half-built one */
 
 /* "FASTA", "PHYLIP", "NEXUS" */

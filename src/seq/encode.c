@@ -1,5 +1,4 @@
-/* rows_encode: from characters to states, and what is to be said about the characters. */
-#include "seq/rows.h"
+#include "seq/encode.h"
 
 #include "artreeformer.h"
 #include "base/utf8.h"

@@ -266,6 +266,19 @@ static int fit(const phylip *f, layout *read, int *fits)
     return status == ART_ERR_NOMEM ? status : ART_OK;
 }
 
+/* Has each line of the first block a name and something behind it? */
+static bool looks_interleaved(const phylip *f)
+{
+    const char *p = f->body;
+    line l, rest;
+    for (size_t i = 0; i < f->n_taxa && next_line(&p, &l); i++) {
+        split_name(f, l, &rest);
+        if (width(rest) == 0)
+            return false;
+    }
+    return f->n_lines % f->n_taxa == 0;
+}
+
 /* Of two layouts, the one that the text has; where it has neither, the one to complain in. */
 static int choose(const phylip *f, layout **chosen)
 {
@@ -280,11 +293,10 @@ static int choose(const phylip *f, layout **chosen)
                           "the file can be read as sequential and as interleaved -- write each "
                           "sequence on one line");
     bool rows_complete = f->r->count == f->n_taxa;
-    bool blocks_complete = f->n_lines % f->n_taxa == 0;
     if (sequential != interleaved)
         *chosen = sequential > interleaved ? read_sequential : read_interleaved;
     else
-        *chosen = rows_complete || !blocks_complete ? read_sequential : read_interleaved;
+        *chosen = rows_complete || !looks_interleaved(f) ? read_sequential : read_interleaved;
     return ART_OK;
 }
 

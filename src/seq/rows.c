@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "seq/symbols.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,20 +130,15 @@ int rows_piece(rows *r, size_t number, const char *start, const char *end)
 int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint)
 {
     int status = ART_OK;
-    char shown[96];
+    char shown[96], has[48];
     for (size_t i = 0; i < r->count; i++) {
         const row *x = &r->row[i];
         if (x->length == length)
             continue;
-        diag_place place = input_place(r->in, x->at);
-        diag_quote(shown, sizeof shown, x->name, strlen(x->name));
-        if (x->length == 0)
-            status = diag_error(r->d, ART_ERR_INPUT, place,
-                                "the sequence of %s is empty -- add it or remove the name", shown);
-        else
-            status = diag_error(r->d, ART_ERR_INPUT, place,
-                                "sequence %s has %zu characters where %s %zu -- %s", shown,
-                                x->length, said_by, length, hint);
+        snprintf(has, sizeof has, x->length ? "has %zu characters" : "is empty", x->length);
+        status = diag_error(
+            r->d, ART_ERR_INPUT, input_place(r->in, x->at), "sequence %s %s where %s %zu -- %s",
+            diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by, length, hint);
     }
     return status;
 }

@@ -3,8 +3,8 @@
  *
  * A reader only finds out the structure of its file. It calls rows_add for a name and
  * rows_piece for every stretch of text that belongs to a row; the stretches are not copied.
- * What all formats have in common comes after: rows_check looks at names and lengths,
- * rows_encode turns the characters into states. */
+ * What all formats have in common comes after: rows_check looks at names and lengths, and
+ * encode.h turns the characters into states. */
 #ifndef SEQ_ROWS_H
 #define SEQ_ROWS_H
 
@@ -65,9 +65,5 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
 /* At least three rows, none empty, all of one length, no two names that tree files would take
  * for the same. *length becomes the number of sites. */
 int rows_check(const rows *r, size_t *length);
-
-/* Writes the states [count][length]. Characters that mean nothing are errors, one for each
- * row; sequences that look like protein are said to. */
-int rows_encode(rows *r, uint8_t *state, size_t length);
 
 #endif

@@ -1,6 +1,7 @@
 #include "tree/tree_write.h"
 
 #include "artreeformer.h"
+#include "base/nexus.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,32 +15,6 @@ int tree_writer_init(tree_writer *w, const taxa *names)
 void tree_writer_free(tree_writer *w)
 {
     topology_free(&w->topology);
-}
-
-static bool needs_quotes(const char *name, tree_quoting quoting)
-{
-    if (*name == '\0' || (quoting == QUOTE_NEXUS && name[strspn(name, "0123456789")] == '\0'))
-        return true;
-    for (const char *s = name; *s; s++)
-        if (*s <= ' ' || *s > '~' || strchr("()[]{}',;:=\"", *s) ||
-            (quoting == QUOTE_NEXUS && strchr("*/\\`<>+", *s)))
-            return true;
-    return false;
-}
-
-void tree_write_name(buffer *out, const char *name, tree_quoting quoting)
-{
-    if (!needs_quotes(name, quoting)) {
-        buffer_text(out, name);
-        return;
-    }
-    buffer_char(out, '\'');
-    for (const char *s = name; *s; s++) {
-        if (*s == '\'')
-            buffer_char(out, '\'');
-        buffer_char(out, *s);
-    }
-    buffer_char(out, '\'');
 }
 
 static void write_length(buffer *out, const tree_writer *w, const double *length, int32_t node)
@@ -58,7 +33,7 @@ static void write_leaf(buffer *out, const tree_writer *w, int32_t taxon, bool nu
     if (numbers)
         buffer_printf(out, "%d", taxon + 1);
     else
-        tree_write_name(out, w->taxa->name[taxon], QUOTE_NEWICK);
+        nexus_write_name(out, w->taxa->name[taxon], QUOTE_NEWICK);
 }
 
 /* Walks around the tree along the parents: no stack, whatever the depth. */
@@ -100,7 +75,7 @@ void tree_write_begin(buffer *out, const taxa *names)
     buffer_text(out, "#NEXUS\n\nbegin trees;\n   translate\n");
     for (int32_t i = 0; i < names->count; i++) {
         buffer_printf(out, "%5d ", i + 1);
-        tree_write_name(out, names->name[i], QUOTE_NEXUS);
+        nexus_write_name(out, names->name[i], QUOTE_NEXUS);
         buffer_text(out, i + 1 < names->count ? ",\n" : ";\n");
     }
 }
@@ -109,7 +84,7 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
                      const int32_t *decision, const double *length)
 {
     buffer_text(out, "   tree ");
-    tree_write_name(out, name, QUOTE_NEXUS);
+    nexus_write_name(out, name, QUOTE_NEXUS);
     buffer_text(out, " = [&U] ");
     if (weight) {
         buffer_text(out, "[&W ");

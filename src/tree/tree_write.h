@@ -49,9 +49,4 @@ void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p
 
 void tree_write_end(buffer *out);
 
-/* A name as Newick text has it, or NEXUS text, where more characters (and names that are
- * numbers) need quotes. */
-typedef enum tree_quoting { QUOTE_NEWICK, QUOTE_NEXUS } tree_quoting;
-void tree_write_name(buffer *out, const char *name, tree_quoting quoting);
-
 #endif

@@ -1,0 +1,9 @@
+#include "alignment_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    alignment_fuzz(data, size, NULL);
+    return 0;
+}
