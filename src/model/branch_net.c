@@ -273,6 +273,7 @@ static void conv_forward(const branch_conv *c, const branch_work *w, const branc
         for (int32_t s = begin; s < end; s++) {
             const real *theirs = c->pair + (ptrdiff_t)w->other[s] * 2 * h + h;
             real *x = c->xhat + (ptrdiff_t)s * h;
+#pragma omp simd
             for (int j = 0; j < h; j++)
                 x[j] = own[j] + theirs[j] + bias[j];
         }
@@ -284,6 +285,7 @@ static void conv_forward(const branch_conv *c, const branch_work *w, const branc
         if (row_is_leaf(u))
             memcpy(top, a, (size_t)h * sizeof *top);
         else
+#pragma omp simd
             for (int j = 0; j < h; j++) {
                 const real ab = a[j] >= b[j] ? a[j] : b[j];
                 top[j] = ab >= d[j] ? ab : d[j];
@@ -298,6 +300,7 @@ static void max_backward(real *dy, const real *dmax, const real *y, int h)
 {
     const real *a = y, *b = y + h, *c = b + h;
     real *da = dy, *db = dy + h, *dc = db + h;
+#pragma omp simd
     for (int j = 0; j < h; j++) {
         const real ab = a[j] >= b[j] ? a[j] : b[j];
         const real to_ab = ab >= c[j] ? dmax[j] : 0;
@@ -334,11 +337,13 @@ static void conv_backward(real *dh, real *sheet, const branch_conv *c, const bra
         for (int32_t s = begin; s < end; s++) {
             const real *seen = w->dy + (ptrdiff_t)s * h; /* u looks at v, and v at u */
             const real *seen_by = w->dy + (ptrdiff_t)w->reverse[s] * h;
+#pragma omp simd
             for (int j = 0; j < h; j++) {
                 own[j] += seen[j];
                 theirs[j] += seen_by[j];
             }
         }
+#pragma omp simd
         for (int j = 0; j < h; j++)
             dbias[j] += own[j];
     }
@@ -407,6 +412,7 @@ void branch_net_backward(real *sheet, branch_work *w, const branch_net *net)
     real *leaf = sheet + net->sheet.entry[BRANCH_CONV0_WEIGHT].offset;
     for (int i = 0; i < net->n_taxa; i++, leaf += 2 * h) {
         const real *row = w->dpair + (ptrdiff_t)leaf_row(i) * 2 * h;
+#pragma omp simd
         for (int j = 0; j < 2 * h; j++)
             leaf[j] += row[j];
     }
