@@ -87,6 +87,20 @@ static void long_texts_arrive_whole(void **state)
     free(text);
 }
 
+static void fields_keep_tables_whole(void **state)
+{
+    (void)state;
+    output o;
+    check_status(output_open(&o, scratch_path("table"), NULL));
+    output_field(&o, "plain");
+    output_text(&o, "\t");
+    output_field(&o, "a\tb\nc\rd\\e");
+    output_text(&o, "\t");
+    output_field(&o, "");
+    check_status(output_close(&o, NULL));
+    check_file(scratch_path("table"), "plain\ta\\tb\\nc\\rd\\\\e\t");
+}
+
 static void has_the_permissions_of_a_new_file(void **state)
 {
     (void)state;
@@ -196,10 +210,14 @@ static void logs_grow_and_are_cut_back(void **state)
 int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(appears_only_when_closed),      IN_FOLDER(discarded_leaves_the_old_one),
-        IN_FOLDER(long_texts_arrive_whole),       IN_FOLDER(has_the_permissions_of_a_new_file),
-        IN_FOLDER(full_device_is_reported),       IN_FOLDER(links_are_followed),
-        IN_FOLDER(impossible_places_are_refused), IN_FOLDER(logs_grow_and_are_cut_back)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(appears_only_when_closed),
+                                       IN_FOLDER(discarded_leaves_the_old_one),
+                                       IN_FOLDER(long_texts_arrive_whole),
+                                       IN_FOLDER(fields_keep_tables_whole),
+                                       IN_FOLDER(has_the_permissions_of_a_new_file),
+                                       IN_FOLDER(full_device_is_reported),
+                                       IN_FOLDER(links_are_followed),
+                                       IN_FOLDER(impossible_places_are_refused),
+                                       IN_FOLDER(logs_grow_and_are_cut_back)};
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -180,6 +180,23 @@ void output_text(output *o, const char *text)
     output_write(o, text, strlen(text));
 }
 
+void output_field(output *o, const char *text)
+{
+    while (*text) {
+        size_t plain = strcspn(text, "\t\n\r\\");
+        output_write(o, text, plain);
+        text += plain;
+        if (*text) {
+            const char escaped[2] = {'\\', *text == '\t'   ? 't'
+                                           : *text == '\n' ? 'n'
+                                           : *text == '\r' ? 'r'
+                                                           : '\\'};
+            output_write(o, escaped, 2);
+            text++;
+        }
+    }
+}
+
 void output_vprintf(output *o, const char *format, va_list args)
 {
     if (o->error)

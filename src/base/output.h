@@ -51,6 +51,9 @@ void output_vprintf(output *o, const char *format, va_list args)
 void output_write(output *o, const void *bytes, size_t n);
 void output_text(output *o, const char *text);
 
+/* A text as one field of a tab-separated table: tab, line end and backslash as \t \n \r \\. */
+void output_field(output *o, const char *text);
+
 /* Hands the buffer to the system. ART_ERR_IO if that or anything before failed. */
 int output_flush(output *o);
 

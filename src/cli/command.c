@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 const command *const COMMANDS[] = {
+    &check_command,
     NULL,
 };
 

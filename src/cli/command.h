@@ -77,6 +77,8 @@ typedef struct command {
     int (*run)(session *s, void *settings);
 } command;
 
+extern const command check_command;
+
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];
 

@@ -1,0 +1,96 @@
+/* check: is the alignment sound, and what is it like? */
+#include "artreeformer.h"
+#include "base/format.h"
+#include "cli/banner.h"
+#include "cli/progress.h"
+#include "cli/session.h"
+#include "seq/alignment_stats.h"
+
+typedef struct settings {
+    common_settings common;
+    const char *msa;
+    bool phylip_strict;
+    bool full_names;
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_FILE(settings, msa, "-s --msa", REQUIRED,
+                "alignment: FASTA, PHYLIP or NEXUS, plain or gzipped; - is standard input"),
+    OPTION_FLAG(settings, phylip_strict, "--phylip-strict", OPTIONAL,
+                "PHYLIP: the name is the first ten columns"),
+    OPTION_FLAG(settings, full_names, "--full-names", OPTIONAL,
+                "FASTA: the name is the whole header line, not its first word"),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+static void put_summary(output *o, const settings *set, const alignment *a,
+                        const alignment_stats *stats)
+{
+    output_text(o, "alignment\t");
+    output_field(o, set->msa);
+    output_printf(o, "\nformat\t%s\n", alignment_format_name(a->format));
+    output_printf(o, "taxa\t%d\nsites\t%zu\npatterns\t%zu\n", a->n_taxa, a->n_sites, a->n_patterns);
+    output_printf(o, "constant_sites\t%zu\n", stats->constant_sites);
+    output_printf(o, "informative_sites\t%zu\n", stats->informative_sites);
+    output_printf(o, "empty_sites\t%zu\n", stats->empty_sites);
+    output_printf(o, "empty_sequences\t%d\n", stats->empty_sequences);
+    output_printf(o, "identical_sequences\t%d\n", stats->identical_sequences);
+}
+
+static void put_sequences(output *o, const alignment *a, const alignment_stats *stats)
+{
+    output_text(o, "\nsequence\tgap_share\tidentical_to\n");
+    for (int i = 0; i < a->n_taxa; i++) {
+        int same = stats->same_as[i];
+        output_field(o, a->name[i]);
+        output_printf(o, "\t%.4f\t", stats->gap_share[i]);
+        output_field(o, same >= 0 && same != i ? a->name[same] : "");
+        output_text(o, "\n");
+    }
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *set = chosen;
+    alignment a = {0};
+    alignment_stats stats = {0};
+    alignment_options options = {.phylip_strict = set->phylip_strict,
+                                 .full_names = set->full_names};
+    double start = clock_seconds();
+    int status = alignment_read(&a, set->msa, &options, &s->diag);
+    double seconds = clock_seconds() - start;
+    if (status == ART_OK)
+        status = alignment_stats_compute(&stats, &a);
+    if (status != ART_OK)
+        goto out;
+    session_notes(s);
+    char text[FORMAT_SIZE];
+    put_summary(&s->table, set, &a, &stats);
+    output_printf(&s->table, "loading_time\t%s\n", format_seconds(text, sizeof text, seconds));
+    output_printf(&s->table, "loading_memory\t%s\n",
+                  format_bytes(text, sizeof text, peak_memory()));
+    put_sequences(&s->table, &a, &stats);
+out:
+    alignment_stats_free(&stats);
+    alignment_free(&a);
+    return status;
+}
+
+const command check_command = {
+    .name = "check",
+    .summary = "validate an alignment and describe it",
+    .description =
+        "Reads the alignment as every other command would and prints what it is like: taxa, sites, "
+        "site patterns, constant and parsimony-informative sites, empty sites and sequences, the "
+        "time and memory that loading took, and for each sequence the share of gaps and unknowns "
+        "and the earlier sequence it is identical to. Whatever is wrong or strange is named with "
+        "its line and column.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

@@ -1,0 +1,330 @@
+#include "tree/splits.h"
+
+#include "artreeformer.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int32_t split_size(const uint64_t *split, int32_t n_taxa)
+{
+    int32_t size = 0;
+    for (size_t w = 0; w < split_words(n_taxa); w++)
+        size += __builtin_popcountll(split[w]);
+    return size;
+}
+
+bool split_is_trivial(const uint64_t *split, int32_t n_taxa)
+{
+    int32_t size = split_size(split, n_taxa);
+    return size <= 1 || size >= n_taxa - 1;
+}
+
+bool split_compatible(const uint64_t *a, const uint64_t *b, int32_t n_taxa)
+{
+    bool both = false, only_a = false, only_b = false;
+    for (size_t w = 0; w < split_words(n_taxa); w++) {
+        both |= (a[w] & b[w]) != 0;
+        only_a |= (a[w] & ~b[w]) != 0;
+        only_b |= (b[w] & ~a[w]) != 0;
+    }
+    return !(both && only_a && only_b);
+}
+
+void splits_of(uint64_t *split, const topology *t, int32_t *order)
+{
+    int32_t n_taxa = t->n_taxa, edges = topology_edges(n_taxa);
+    size_t words = split_words(n_taxa);
+    topology_postorder(order, t);
+    for (int32_t i = 0; i < edges; i++) {
+        int32_t v = order[i];
+        uint64_t *own = split + (size_t)node_edge(v, n_taxa) * words;
+        if (v < n_taxa) {
+            memset(own, 0, words * sizeof *own);
+            own[v / 64] = (uint64_t)1 << (v % 64);
+            continue;
+        }
+        const uint64_t *left = split + (size_t)node_edge(t->child[v][0], n_taxa) * words;
+        const uint64_t *right = split + (size_t)node_edge(t->child[v][1], n_taxa) * words;
+        for (size_t w = 0; w < words; w++)
+            own[w] = left[w] | right[w];
+    }
+}
+
+int rf_init(rf *r, int32_t n_taxa)
+{
+    memset(r, 0, sizeof *r);
+    if (n_taxa < 3)
+        return ART_ERR_USAGE;
+    size_t n = 2 * (size_t)n_taxa;
+    r->block = mem_zeros(7 * n, sizeof *r->block);
+    if (!r->block)
+        return ART_ERR_NOMEM;
+    r->n_taxa = n_taxa;
+    r->rank = r->block;
+    r->upto = r->rank + n;
+    r->from = r->upto + n;
+    r->order = r->from + n;
+    r->low = r->order + n;
+    r->high = r->low + n;
+    r->size = r->high + n;
+    return ART_OK;
+}
+
+void rf_free(rf *r)
+{
+    free(r->block);
+    memset(r, 0, sizeof *r);
+}
+
+/* low, high and size of every node, by the ranks of the reference. */
+static void measure(rf *r, const topology *t)
+{
+    topology_postorder(r->order, t);
+    for (int32_t i = 0; i < topology_edges(r->n_taxa); i++) {
+        int32_t v = r->order[i];
+        if (v < r->n_taxa) {
+            r->low[v] = r->high[v] = r->rank[v];
+            r->size[v] = 1;
+            continue;
+        }
+        int32_t a = t->child[v][0], b = t->child[v][1];
+        r->low[v] = r->low[a] < r->low[b] ? r->low[a] : r->low[b];
+        r->high[v] = r->high[a] > r->high[b] ? r->high[a] : r->high[b];
+        r->size[v] = r->size[a] + r->size[b];
+    }
+}
+
+/* In the order of the reference its clusters are intervals. A first child is the only one of
+ * the first children to end where it ends, a second child the only one of the second children
+ * to begin where it begins: so one entry per rank and kind is enough. */
+void rf_set(rf *r, const topology *reference)
+{
+    int32_t next = 0;
+    topology_postorder(r->order, reference);
+    for (int32_t i = 0; i < topology_edges(r->n_taxa); i++)
+        if (r->order[i] < r->n_taxa)
+            r->rank[r->order[i]] = next++;
+    measure(r, reference);
+    for (int32_t i = 0; i < r->n_taxa; i++)
+        r->upto[i] = r->from[i] = -1;
+    for (int32_t v = r->n_taxa; v < topology_nodes(r->n_taxa); v++) {
+        int32_t above = reference->parent[v];
+        if (above == 0)
+            continue; /* all the taxa but 0: in every tree */
+        if (reference->child[above][0] == v)
+            r->from[r->high[v]] = r->low[v];
+        else
+            r->upto[r->low[v]] = r->high[v];
+    }
+}
+
+int32_t rf_distance(rf *r, const topology *t)
+{
+    int32_t common = 0;
+    measure(r, t);
+    for (int32_t v = r->n_taxa; v < topology_nodes(r->n_taxa); v++) {
+        int32_t low = r->low[v], high = r->high[v];
+        if (t->parent[v] != 0 && r->size[v] == high - low + 1)
+            common += r->from[high] == low || r->upto[low] == high;
+    }
+    return 2 * (r->n_taxa - 3 - common);
+}
+
+int split_table_init(split_table *s, int32_t n_taxa)
+{
+    memset(s, 0, sizeof *s);
+    int status = topology_init(&s->tree, n_taxa);
+    if (status)
+        return status;
+    s->n_taxa = n_taxa;
+    s->words = split_words(n_taxa);
+    size_t edges = (size_t)topology_edges(n_taxa);
+    s->tree_bits = mem_zeros(edges, s->words * sizeof *s->tree_bits);
+    s->order = mem_zeros(edges, sizeof *s->order);
+    if (s->tree_bits && s->order)
+        return ART_OK;
+    split_table_free(s);
+    return ART_ERR_NOMEM;
+}
+
+void split_table_free(split_table *s)
+{
+    free(s->bits);
+    free(s->weight);
+    free(s->known);
+    free(s->mean);
+    free(s->squares);
+    free(s->slot);
+    free(s->tree_bits);
+    free(s->order);
+    topology_free(&s->tree);
+    memset(s, 0, sizeof *s);
+}
+
+/* The slot of the split, or the empty one where it would go. */
+static size_t slot_of(const split_table *s, const uint64_t *split)
+{
+    size_t size = s->words * sizeof *split;
+    size_t at = (size_t)hash_bytes(split, size) & (s->slots - 1);
+    while (s->slot[at] && memcmp(split_table_bits(s, s->slot[at] - 1), split, size) != 0)
+        at = (at + 1) & (s->slots - 1);
+    return at;
+}
+
+/* Room for the splits of one more tree. */
+static int make_room(split_table *s)
+{
+    size_t need = s->count + (size_t)topology_edges(s->n_taxa);
+    if (need <= s->room)
+        return ART_OK;
+    size_t room = s->room ? s->room : 256;
+    while (room < need)
+        room *= 2;
+    if (room > (size_t)1 << 31)
+        return ART_ERR_LIMIT;
+    uint64_t *bits = mem_resize(s->bits, room, s->words * sizeof *bits);
+    if (!bits)
+        return ART_ERR_NOMEM;
+    s->bits = bits;
+    double **column[] = {&s->weight, &s->known, &s->mean, &s->squares};
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
+        double *grown = mem_resize(*column[i], room, sizeof *grown);
+        if (!grown)
+            return ART_ERR_NOMEM;
+        *column[i] = grown;
+    }
+    uint32_t *slot = mem_zeros(2 * room, sizeof *slot);
+    if (!slot)
+        return ART_ERR_NOMEM;
+    free(s->slot);
+    s->slot = slot;
+    s->slots = 2 * room;
+    s->room = room;
+    for (size_t i = 0; i < s->count; i++)
+        s->slot[slot_of(s, split_table_bits(s, i))] = (uint32_t)(i + 1);
+    return ART_OK;
+}
+
+/* West's update of a weighted mean and sum of squares. */
+static void add_length(split_table *s, size_t i, double length, double weight)
+{
+    s->known[i] += weight;
+    double step = (length - s->mean[i]) * (weight / s->known[i]);
+    s->squares[i] += weight * (length - s->mean[i]) * (length - s->mean[i] - step);
+    s->mean[i] += step;
+}
+
+int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight)
+{
+    if (weight == 0)
+        return ART_OK;
+    int status = make_room(s);
+    if (status)
+        return status;
+    topology_build(&s->tree, decision);
+    splits_of(s->tree_bits, &s->tree, s->order);
+    s->total += weight;
+    for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
+        const uint64_t *split = s->tree_bits + (size_t)e * s->words;
+        size_t at = slot_of(s, split);
+        if (s->slot[at] == 0) {
+            size_t i = s->count++;
+            memcpy(s->bits + i * s->words, split, s->words * sizeof *split);
+            s->weight[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
+            s->slot[at] = (uint32_t)s->count;
+        }
+        size_t i = s->slot[at] - 1;
+        s->weight[i] += weight;
+        if (length && !isnan(length[e]))
+            add_length(s, i, length[e], weight);
+    }
+    return ART_OK;
+}
+
+int64_t split_table_find(const split_table *s, const uint64_t *split)
+{
+    return s->slots ? (int64_t)s->slot[slot_of(s, split)] - 1 : SPLIT_NONE;
+}
+
+double split_frequency(const split_table *s, size_t i)
+{
+    return s->weight[i] / s->total;
+}
+
+double split_sd(const split_table *s, size_t i)
+{
+    return s->known[i] > 0 ? sqrt(s->squares[i] / s->known[i]) : 0;
+}
+
+typedef struct ranked {
+    const split_table *table;
+    size_t index;
+} ranked;
+
+static int by_frequency(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    const split_table *s = x->table;
+    double wx = s->weight[x->index], wy = s->weight[y->index];
+    if (wx != wy)
+        return wx > wy ? -1 : 1;
+    const uint64_t *p = split_table_bits(s, x->index), *q = split_table_bits(s, y->index);
+    int32_t nx = split_size(p, s->n_taxa), ny = split_size(q, s->n_taxa);
+    if (nx != ny)
+        return nx > ny ? -1 : 1;
+    for (size_t w = 0; w < s->words; w++)
+        if (p[w] != q[w])
+            return p[w] < q[w] ? -1 : 1;
+    return 0;
+}
+
+int split_table_order(size_t *order, const split_table *s)
+{
+    ranked *r = mem_zeros(s->count, sizeof *r);
+    if (!r)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < s->count; i++)
+        r[i] = (ranked){s, i};
+    qsort(r, s->count, sizeof *r, by_frequency);
+    for (size_t i = 0; i < s->count; i++)
+        order[i] = r[i].index;
+    free(r);
+    return ART_OK;
+}
+
+double split_deviation(double *largest, const split_table *const *sample, size_t n,
+                       double min_frequency)
+{
+    double sum = 0, most = 0;
+    size_t splits = 0;
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < sample[k]->count; i++) {
+            const uint64_t *split = split_table_bits(sample[k], i);
+            if (split_is_trivial(split, sample[k]->n_taxa))
+                continue;
+            /* Every split is counted where it is met first. */
+            double mean = 0, highest = 0, squares = 0;
+            bool before = false;
+            for (size_t j = 0; j < n && !before; j++) {
+                int64_t at = split_table_find(sample[j], split);
+                double f = at < 0 ? 0 : split_frequency(sample[j], (size_t)at);
+                before = j < k && at >= 0;
+                double step = (f - mean) / (double)(j + 1);
+                squares += (f - mean) * (f - mean - step);
+                mean += step;
+                highest = fmax(highest, f);
+            }
+            if (before || highest < min_frequency)
+                continue;
+            double deviation = sqrt(squares / (double)(n - 1));
+            sum += deviation;
+            most = fmax(most, deviation);
+            splits++;
+        }
+    if (largest)
+        *largest = most;
+    return splits ? sum / (double)splits : 0;
+}

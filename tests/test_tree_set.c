@@ -1,0 +1,161 @@
+#include "support/check.h"
+
+#include "artreeformer.h"
+#include "tree/tree_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The ten long runs of a data set, as one distribution. */
+static int read_truth(tree_set *s, int k)
+{
+    char path[10][4200];
+    const char *paths[10];
+    for (int i = 0; i < 10; i++) {
+        char relative[64];
+        snprintf(relative, sizeof relative, "data/trees/DS%d/truth/rep_%d.trprobs", k, i + 1);
+        snprintf(path[i], sizeof path[i], "%s", shared_path(relative));
+        paths[i] = path[i];
+    }
+    return tree_set_read(s, NULL, paths, 10, NULL, NULL);
+}
+
+static void counts_of_the_true_posteriors(void **state)
+{
+    (void)state;
+    static const size_t expected[] = {0, 2784, 42, 351, 11505};
+    for (int k = 1; k <= 4; k++) {
+        tree_set s;
+        check_status(read_truth(&s, k));
+        assert_int_equal(s.count, expected[k]);
+        double sum = 0;
+        for (size_t i = 0; i < s.count; i++) {
+            sum += s.weight[i];
+            assert_true(i == 0 || s.weight[i - 1] >= s.weight[i]);
+            assert_int_equal(tree_set_find(&s, tree_set_decision(&s, i)), i);
+        }
+        check_near(sum, 1, 1e-12); /* rounding of up to 11505 terms */
+        assert_int_equal(tree_set_credible(&s, 1), s.count);
+        tree_set_free(&s);
+    }
+}
+
+/* DS4 is 11 MB. The limit is the promise; it is many times what it takes, so that a busy
+ * machine or a sanitizer does not break it. */
+static void loading_is_fast(void **state)
+{
+    (void)state;
+    struct timespec from, to;
+    tree_set s;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+    check_status(read_truth(&s, 4));
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+    double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    print_message("ten files of DS4 in %.3f s\n", seconds);
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_true(seconds < 1);
+#endif
+    tree_set_free(&s);
+}
+
+static void write_file(char *path, const char *text)
+{
+    strcpy(path, "/tmp/test_tree_set_XXXXXX");
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
+    assert_int_equal(close(descriptor), 0);
+}
+
+/* Files count the same whatever the number of their trees; taxa are matched by name. */
+static void files_are_averaged(void **state)
+{
+    (void)state;
+    char path[3][64];
+    write_file(path[0], "(a:1,b:1,(c:1,d:1):4);(a:1,b:2,(c:1,d:1):2);(a:1,c:1,(b:1,d:1):1);"
+                        "(d:1,c:1,(b:3,a:1):3);");
+    write_file(path[1], "#NEXUS begin trees; translate 1 d, 2 c, 3 b, 4 a;"
+                        "tree x = [&W 0.125] (1:1,4:1,(2:1,3:1):7);"
+                        "tree y = [&W 0.875] (1:1,3:1,(2:1,4:1):5); end;");
+    write_file(path[2], "(a,b,(c,e));");
+    const char *paths[] = {path[0], path[1], path[2]};
+    tree_set s, t;
+    split_table splits;
+    tree_options o = {.use = TREE_LENGTHS};
+    check_status(tree_set_read(&s, &splits, paths, 2, &o, NULL));
+    /* ab|cd 3/8, ac|bd 1/8 + 7/16, ad|bc 1/16 */
+    assert_int_equal(s.count, 3);
+    assert_int_equal(s.n_trees, 6);
+    check_near(s.weight[0], 0.5625, 1e-15);
+    check_near(s.weight[1], 0.375, 1e-15);
+    check_near(s.weight[2], 0.0625, 1e-15);
+    assert_int_equal(tree_set_credible(&s, 0.5), 1);
+    assert_int_equal(tree_set_credible(&s, 0.5625), 1);
+    assert_int_equal(tree_set_credible(&s, 0.9), 2);
+    assert_int_equal(tree_set_credible(&s, 0.95), 3);
+    uint64_t cd = 12; /* taxa 2 and 3 */
+    int64_t at = split_table_find(&splits, &cd);
+    assert_true(at >= 0);
+    check_near(split_frequency(&splits, (size_t)at), 0.375, 1e-15);
+    check_near(splits.mean[at], 3, 1e-14); /* of 4, 2 and 3 */
+    split_table_free(&splits);
+
+    check_status(tree_set_read(&t, NULL, paths + 1, 1, NULL, NULL));
+    check_near(tree_set_distance(&s, &t), (0.375 + 0.3125 + 0.0625) / 2, 1e-15);
+    check_near(tree_set_distance(&t, &s), (0.375 + 0.3125 + 0.0625) / 2, 1e-15);
+    check_near(tree_set_distance(&t, &t), 0, 0);
+    int32_t absent = tree_set_decision(&s, 1)[0];
+    assert_int_equal(tree_set_find(&t, &absent), TREE_NONE);
+    tree_set_free(&s);
+    tree_set_free(&t);
+
+    diag d;
+    diag_init(&d);
+    assert_int_equal(tree_set_read(&s, &splits, paths, 3, &o, &d), ART_ERR_MISMATCH);
+    assert_int_equal(d.errors, 2); /* e is unknown, d is missing */
+    assert_non_null(strstr(d.message[0].text, path[0]));
+    tree_set_free(&s);
+    split_table_free(&splits);
+    assert_int_equal(tree_set_read(&s, NULL, paths, 0, NULL, NULL), ART_ERR_USAGE);
+    diag_free(&d);
+    for (int i = 0; i < 3; i++)
+        unlink(path[i]);
+}
+
+/* The only tree of three taxa: a key of no numbers. */
+static void three_taxa(void **state)
+{
+    (void)state;
+    taxa names;
+    taxa_init(&names);
+    for (const char *name = "abc"; *name; name++)
+        check_status(taxa_add(&names, name, 1));
+    tree_set s;
+    int32_t nothing[1];
+    check_status(tree_set_init(&s, &names));
+    assert_int_equal(tree_set_find(&s, nothing), TREE_NONE);
+    assert_int_equal(tree_set_normalise(&s), ART_ERR_USAGE);
+    check_status(tree_set_add(&s, nothing, 2));
+    check_status(tree_set_add(&s, nothing, 3));
+    check_status(tree_set_normalise(&s));
+    assert_int_equal(s.count, 1);
+    check_near(s.weight[0], 1, 0);
+    assert_int_equal(tree_set_find(&s, nothing), 0);
+    tree_set_free(&s);
+    tree_set_free(&s);
+    taxa_free(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_of_the_true_posteriors),
+        cmocka_unit_test(loading_is_fast),
+        cmocka_unit_test(files_are_averaged),
+        cmocka_unit_test(three_taxa),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
