@@ -237,3 +237,30 @@ int embedding_matrix(double *f, const embedding_plan *p, embedding_method method
         return 0;
     }
 }
+
+void embedding_apply(real *x, const double *f, const embedding_plan *p, int width)
+{
+    const ptrdiff_t n = p->n_leaves, d = width;
+    for (int i = 0; i < n - 2; i++) {
+        const int32_t v = p->inner[i];
+        memset(x + v * d, 0, (size_t)d * sizeof *x);
+        for (int32_t taxon = 0; taxon < n; taxon++) {
+            const real share = (real)f[v * n + taxon];
+            for (ptrdiff_t j = 0; j < d; j++)
+                x[v * d + j] += share * x[leaf_row(taxon) * d + j];
+        }
+    }
+}
+
+void embedding_apply_backward(real *dx, const double *f, const embedding_plan *p, int width)
+{
+    const ptrdiff_t n = p->n_leaves, d = width;
+    for (int i = 0; i < n - 2; i++) {
+        const int32_t v = p->inner[i];
+        for (int32_t taxon = 0; taxon < n; taxon++) {
+            const real share = (real)f[v * n + taxon];
+            for (ptrdiff_t j = 0; j < d; j++)
+                dx[leaf_row(taxon) * d + j] += share * dx[v * d + j];
+        }
+    }
+}

@@ -87,7 +87,11 @@ int embedding_matrix(double *f, const embedding_plan *p, embedding_method method
                      double *work);
 size_t embedding_work(int n_leaves);
 
-/* The kernels behind extend, for tests. */
+/* extend and its adjoint by the matrix f of embedding_matrix: O(n^2 width). */
+void embedding_apply(real *x, const double *f, const embedding_plan *p, int width);
+void embedding_apply_backward(real *dx, const double *f, const embedding_plan *p, int width);
+
+/* The kernels behind extend, for models and tests. */
 typedef struct embedding_kernels {
     void (*extend)(real *x, const embedding_plan *p, int width);
     void (*extend_back)(real *dx, const embedding_plan *p, int width);

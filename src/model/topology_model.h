@@ -15,7 +15,8 @@
 typedef struct topology_model topology_model;
 
 /* What the last sample, score or gradient call did: how many step evaluations (partial trees)
- * it needed and how many it would have needed without sharing, weighted by their edges. */
+ * it needed and how many it would have needed without sharing, weighted by their edges.
+ * done / unshared is the share of the work that remained. */
 typedef struct topology_work {
     double done;
     double unshared;
@@ -42,6 +43,12 @@ typedef struct topology_model_ops {
 
     /* To be called after the parameters changed: forgets whatever was derived from them. */
     void (*changed)(topology_model *m);
+
+    /* For weights that stay as they are over many calls (sampling, evidence, divergence): keeps
+     * what sample and score learn about partial trees, in at most max_bytes, until changed is
+     * called; the least used is forgotten first. Results are the same. The memory is reserved
+     * here, and used as it fills. max_bytes 0 goes back to keeping nothing. */
+    int (*freeze)(topology_model *m, size_t max_bytes);
 
     /* log q of one tree in double by the plain definition (the oracle and run-time check). */
     int (*plain)(topology_model *m, double *log_q, const int32_t *decision);

@@ -1,0 +1,101 @@
+#include "model/readout.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "model/network.h"
+#include "tree/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int readout_scratch_init(readout_scratch *s, const panels *w)
+{
+    const size_t rows = READOUT_ROWS, d = (size_t)w->d;
+    memset(s, 0, sizeof *s);
+    s->p = mem_aligned(rows * 8 * d + DENSE_GRAIN, sizeof *s->p);
+    if (!s->p)
+        return ART_ERR_NOMEM;
+    s->dp = s->p + rows * d;
+    s->a = s->dp + rows * d;
+    s->b = s->a + rows * 2 * d;
+    s->c = s->b + rows * 2 * d;
+    return ART_OK;
+}
+
+void readout_scratch_free(readout_scratch *s)
+{
+    free(s->p);
+    memset(s, 0, sizeof *s);
+}
+
+static const real *value(const panels *w, int index)
+{
+    return params_value(w->params, index);
+}
+
+/* Edge rows first .. of the tile, all of tree i. */
+static void forward_rows(tile *t, int i, size_t first, int rows, const panels *w,
+                         readout_scratch *s)
+{
+    const int d = w->d;
+    const size_t width = (size_t)d, wide = first * 2 * width;
+    const int32_t(*ends)[2] = (const int32_t(*)[2])(t->ends + first);
+    w->layers->edge_max(s->p, t->x + tile_node(t, i) * width, ends, rows, d);
+    w->dense->multiply(s->a, 2 * d, s->p, d, w->edge, rows, d, 2 * d, 0);
+    w->layers->norm_elu(s->b, t->hat1 + wide, t->rstd1 + first, s->a,
+                        t->shift + (size_t)i * 2 * width, value(w, READ1_WEIGHT),
+                        value(w, READ1_BIAS), rows, 2 * d);
+    w->dense->multiply(s->a, 2 * d, s->b, 2 * d, w->read3, rows, 2 * d, 2 * d, 0);
+    w->layers->norm_elu(s->b, t->hat2 + wide, t->rstd2 + first, s->a, NULL, value(w, READ4_WEIGHT),
+                        value(w, READ4_BIAS), rows, 2 * d);
+    w->layers->dot(t->logit + first, s->b, value(w, READ6_WEIGHT), value(w, READ6_BIAS)[0], rows,
+                   2 * d);
+}
+
+void readout_forward(tile *t, int i, int first, int count, const panels *w, readout_scratch *s)
+{
+    for (int done = 0; done < count; done += READOUT_ROWS) {
+        const int rows = count - done < READOUT_ROWS ? count - done : READOUT_ROWS;
+        forward_rows(t, i, t->edge[i] + (size_t)(first + done), rows, w, s);
+    }
+}
+
+static void backward_rows(sums *g, real *dx, real *dshift, const real *dlogit, const tile *t, int i,
+                          size_t first, int rows, const panels *w, readout_scratch *s)
+{
+    const int d = w->d, ld = dense_round(d), ld2 = dense_round(2 * d);
+    const size_t width = (size_t)d, wide = first * 2 * width;
+    const int32_t(*ends)[2] = (const int32_t(*)[2])(t->ends + first);
+    const real *x = t->x + tile_node(t, i) * width;
+    real *y = s->a, *du2 = s->b, *du1 = s->c;
+    w->layers->norm_elu_again(y, t->hat2 + wide, value(w, READ4_WEIGHT), value(w, READ4_BIAS), rows,
+                              2 * d);
+    w->dense->outer(g->read6, ld2, dlogit, 1, y, 2 * d, 1, 2 * d, rows);
+    w->layers->spread(du2, dlogit, value(w, READ6_WEIGHT), rows, 2 * d);
+    w->layers->norm_elu_back(du2, g->read4, g->read4_bias, du2, y, t->hat2 + wide, t->rstd2 + first,
+                             value(w, READ4_WEIGHT), rows, 2 * d);
+    w->layers->sum_rows(g->read3_bias, du2, rows, 2 * d);
+    w->layers->norm_elu_again(y, t->hat1 + wide, value(w, READ1_WEIGHT), value(w, READ1_BIAS), rows,
+                              2 * d);
+    w->dense->outer(g->read3, ld2, du2, 2 * d, y, 2 * d, 2 * d, 2 * d, rows);
+    w->dense->multiply(du1, 2 * d, du2, 2 * d, w->read3_back, rows, 2 * d, 2 * d, 0);
+    w->layers->norm_elu_back(du1, g->read1, g->read1_bias, du1, y, t->hat1 + wide, t->rstd1 + first,
+                             value(w, READ1_WEIGHT), rows, 2 * d);
+    w->layers->sum_rows(dshift, du1, rows, 2 * d);
+    w->layers->edge_max(s->p, x, ends, rows, d);
+    w->dense->outer(g->edge, ld, du1, 2 * d, s->p, d, 2 * d, d, rows);
+    w->dense->multiply(s->dp, d, du1, 2 * d, w->edge_back, rows, 2 * d, d, 0);
+    w->layers->edge_max_back(dx, s->dp, x, ends, rows, d);
+}
+
+void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const tile *t, int i,
+                      const panels *w, readout_scratch *s)
+{
+    const int count = topology_edges(t->leaves[i]);
+    for (int done = 0; done < count; done += READOUT_ROWS) {
+        const int rows = count - done < READOUT_ROWS ? count - done : READOUT_ROWS;
+        backward_rows(g, dx, dshift, dlogit + done, t, i, t->edge[i] + (size_t)done, rows, w, s);
+    }
+    for (int e = 0; e < count; e++)
+        g->read6_bias[0] += dlogit[e];
+}
