@@ -334,11 +334,11 @@ static void gradients_are_signed_differences(void **state)
 static void levels_agree_with_the_oracle_at_odd_sizes(void **state)
 {
     (void)state;
-    static const int taxa[] = {3, 4, 5, 7, 16, 33};
+    static const int sizes[] = {3, 4, 5, 7, 16, 33};
     static const size_t patterns[] = {1, 2, 7, 8, 9, 63, 130, 257, 600};
-    for (size_t t = 0; t < sizeof taxa / sizeof taxa[0]; t++)
+    for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
         for (size_t s = 0; s < sizeof patterns / sizeof patterns[0]; s++) {
-            problem p = problem_random(taxa[t], patterns[s], 1, 7);
+            problem p = problem_random(sizes[t], patterns[s], 1, 7);
             double value, plain, *gradient = malloc(2 * (size_t)p.n_edges * sizeof *gradient);
             double *expected = gradient + p.n_edges;
             for (int k = 0; k < N_ALL_MODELS; k += 1 + (int)(t + s) % 3) {
@@ -422,9 +422,9 @@ static void scaling_changes_nothing(void **state)
 {
     (void)state;
     subst_model jc = model_of("JC", NULL);
-    static const int taxa[] = {100, 300, 1000};
+    static const int sizes[] = {100, 300, 1000};
     for (int t = 0; t < 3; t++) {
-        problem p = problem_random(taxa[t], 40, 1, 9);
+        problem p = problem_random(sizes[t], 40, 1, 9);
         long double expected = 0;
         int smallest = 0;
         for (size_t k = 0; k < 40; k++) {

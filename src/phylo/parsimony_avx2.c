@@ -1,0 +1,2 @@
+#define FITCH fitch_avx2
+#include "phylo/parsimony_kernel.inc"

@@ -1,0 +1,2 @@
+#define FITCH fitch_plain
+#include "phylo/parsimony_kernel.inc"
