@@ -1,0 +1,2 @@
+#define KERNELS partial_kernels_avx512
+#include "phylo/partials_kernel.inc"
