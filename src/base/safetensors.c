@@ -359,7 +359,8 @@ static int sort_tensors(reader *r, placed *place, tensor *sorted, size_t n)
     }
     if (at != n)
         return FAIL(r, ART_ERR_INPUT, "%zu bytes behind the last tensor belong to none", n - at);
-    memcpy(s->tensor, sorted, s->count * sizeof *sorted);
+    if (s->count)
+        memcpy(s->tensor, sorted, s->count * sizeof *sorted);
     return ART_OK;
 }
 

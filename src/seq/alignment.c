@@ -41,9 +41,8 @@ static int detect(alignment_format *format, const input *in, diag *d)
         return diag_error(d, ART_ERR_INPUT, input_file(in),
                           "the file is empty%s -- give a file with an alignment",
                           in->length ? " but for blanks" : "");
-    bool line_start = p == in->text || p[-1] == '\n';
     const char *digit = p + (*p == '-' || *p == '+');
-    if ((*p == '>' || *p == ';') && line_start)
+    if (*p == '>' || *p == ';')
         *format = ALIGNMENT_FASTA;
     else if (*digit >= '0' && *digit <= '9')
         *format = ALIGNMENT_PHYLIP;
@@ -80,14 +79,12 @@ static int check_size(const rows *r, size_t sites, size_t memory, diag *d)
 }
 
 /* Moves the names over and compresses the states. */
-static int build(alignment *a, rows *r, size_t sites, diag *d)
+static int build(alignment *a, rows *r, size_t sites)
 {
     a->name = mem_zeros(r->count, sizeof *a->name);
     a->state = mem_zeros(r->count, sites);
     if (!a->name || !a->state)
-        return diag_error(d, ART_ERR_NOMEM, input_file(r->in),
-                          "no memory for %zu sequences of %zu sites -- use a larger machine",
-                          r->count, sites);
+        return ART_ERR_NOMEM;
     int status = rows_encode(r, a->state, sites);
     if (status != ART_OK)
         return status;
@@ -100,7 +97,7 @@ static int build(alignment *a, rows *r, size_t sites, diag *d)
     return patterns_compress(a);
 }
 
-/* The first few names i with chosen[i] != i or chosen[i] < 0, as a list. */
+/* The first few names of the empty sequences, or of the identical ones, as a list. */
 static void list_names(char *out, size_t size, const alignment *a, const int *same_as, bool empty)
 {
     size_t used = 0;
@@ -142,19 +139,18 @@ static int remark(const alignment *a, const input *in, diag *d)
     if (s.empty_sequences) {
         list_names(names, sizeof names, a, s.same_as, true);
         diag_warning(d, file,
-                     "%d sequences without a single base: %s -- where they stand in a tree is "
-                     "known from the prior only",
-                     s.empty_sequences, names);
+                     "sequences without a single base: %s -- where they stand in a tree is known "
+                     "from the prior only",
+                     names);
     }
     if (s.identical_sequences) {
         list_names(names, sizeof names, a, s.same_as, false);
-        diag_note(d, file, "%d sequences are identical to an earlier one: %s",
-                  s.identical_sequences, names);
+        diag_note(d, file, "identical sequences: %s", names);
     }
     if (s.empty_sites)
         diag_note(d, file,
-                  "%zu columns have no base in any sequence; they do not count in any result",
-                  s.empty_sites);
+                  "columns without a single base: %zu of %zu -- they are left out of account",
+                  s.empty_sites, a->n_sites);
     if (s.constant_sites == a->n_sites)
         diag_warning(d, file, "no site varies -- the data say nothing about the tree");
 out:
@@ -199,10 +195,13 @@ int alignment_parse(alignment *a, const input *in, const alignment_options *opti
     if (status == ART_OK)
         status = check_size(&r, sites, o.memory, d);
     if (status == ART_OK)
-        status = build(a, &r, sites, d);
+        status = build(a, &r, sites);
     rows_free(&r);
     if (status == ART_OK)
         status = remark(a, in, d);
+    if (status == ART_ERR_NOMEM)
+        diag_error(d, status, input_file(in),
+                   "out of memory -- use a larger machine or a smaller file");
     if (status != ART_OK)
         alignment_free(a);
     return status;

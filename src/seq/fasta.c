@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define BLANKS " \t\n"
+
 static const char *line_end(const char *p)
 {
     return p + strcspn(p, "\n");
@@ -68,11 +70,14 @@ static int parse_sequence(rows *r, const char *p, const char **next, const char 
 
 int fasta_parse(rows *r, bool full_names)
 {
-    const char *p = r->in->text, *comment = NULL;
+    const char *p = r->in->text + strspn(r->in->text, BLANKS), *comment = NULL;
     int status = ART_OK, worst = ART_OK;
-    for (; *p && *p != '>'; p = next_line(p))
-        if (*p == ';' && !comment)
+    for (; *p == ';'; p = next_line(p), p += strspn(p, BLANKS))
+        if (!comment)
             comment = p;
+    if (*p != '>')
+        return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, p),
+                          "no header -- the first line of a FASTA file must begin with '>'");
     while (*p && status == ART_OK) {
         const char *end = line_end(p + 1);
         status = parse_header(r, p + 1, end, full_names);

@@ -15,7 +15,7 @@ typedef struct reader {
     rows *r;
     nexus n;
     rows labels;           /* TAXLABELS, as rows without sequences */
-    const char *matrix;    /* the block with the matrix; NULL before it */
+    const char *matrix;    /* the DATA or CHARACTERS block; NULL before it */
     size_t n_taxa;         /* NTAX, 0 while it is not known */
     size_t n_sites;        /* NCHAR */
     const char *n_taxa_at; /* where NTAX was said */
@@ -24,25 +24,15 @@ typedef struct reader {
     size_t name_room;
 } reader;
 
-static int complain(reader *x, const nexus_token *t, const char *what, const char *fix)
-{
-    return nexus_unexpected(&x->n, t, what, fix);
-}
-
-static int next(reader *x, nexus_token *t)
-{
-    return nexus_next(&x->n, t);
-}
-
 /* Reads the ';' that must come now. */
 static int expect_end(reader *x, const char *command)
 {
     nexus_token t;
     char what[64];
-    int status = next(x, &t);
+    int status = nexus_next(&x->n, &t);
     if (status == ART_OK && !nexus_is_mark(&t, ';')) {
         snprintf(what, sizeof what, "';' at the end of %s", command);
-        status = complain(x, &t, what, "end the command with a semicolon");
+        status = nexus_unexpected(&x->n, &t, what, "end the command with a semicolon");
     }
     return status;
 }
@@ -52,7 +42,8 @@ static int not_part_of(reader *x, const nexus_token *t, const char *command)
 {
     char shown[64];
     if (t->kind == NEXUS_END)
-        return complain(x, t, "';' at the end of the command", "end it with a semicolon");
+        return nexus_unexpected(&x->n, t, "';' at the end of the command",
+                                "end it with a semicolon");
     return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
                       "%s is not known as a part of %s -- make sure that the command before it "
                       "ends with a semicolon (;)",
@@ -66,8 +57,8 @@ static int optional_value(reader *x, bool *found, nexus_token *value)
     *found = status == ART_OK && nexus_is_mark(value, '=');
     if (!*found)
         return status;
-    if ((status = next(x, value)) == ART_OK)
-        status = next(x, value);
+    if ((status = nexus_next(&x->n, value)) == ART_OK)
+        status = nexus_next(&x->n, value);
     return status;
 }
 
@@ -81,7 +72,7 @@ static int need_value(reader *x, const nexus_token *key, nexus_token *value)
     if (!found || value->kind == NEXUS_END || value->kind == NEXUS_MARK) {
         snprintf(what, sizeof what, "'=' and a value behind %.*s",
                  (int)(key->length < 20 ? key->length : 20), key->start);
-        return complain(x, value, what, "write it as in NTAX=4");
+        return nexus_unexpected(&x->n, value, what, "write it as in NTAX=4");
     }
     return ART_OK;
 }
@@ -94,7 +85,7 @@ static int number_value(reader *x, const nexus_token *key, size_t *out)
     if (status != ART_OK)
         return status;
     if (number_int(&value, t.start, t.length) != ART_OK || value < 1 || value > UINT32_MAX - 1)
-        return complain(x, &t, "a number from 1 to 4294967294", "correct it");
+        return nexus_unexpected(&x->n, &t, "a number from 1 to 4294967294", "correct it");
     *out = (size_t)value;
     return ART_OK;
 }
@@ -103,7 +94,7 @@ static int parse_dimensions(reader *x)
 {
     nexus_token t;
     int status;
-    while ((status = next(x, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
+    while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
         if (nexus_is(&t, "newtaxa"))
             continue;
         if (nexus_is(&t, "ntax")) {
@@ -127,15 +118,16 @@ static int parse_dimensions(reader *x)
 }
 
 /* A single character, as in GAP=-. */
-static int symbol_value(reader *x, const nexus_token *key, unsigned char *symbol)
+static int symbol_value(reader *x, const nexus_token *key, char *symbol)
 {
     nexus_token t;
     int status = need_value(x, key, &t);
     if (status != ART_OK)
         return status;
-    unsigned char c = (unsigned char)t.start[0];
-    if (t.length != 1 || c >= 0x7F || strchr("ACGTUacgtu", c))
-        return complain(x, &t, "one character that is not a base", "correct FORMAT");
+    char c = t.start[0];
+    if (t.length != 1 || c <= ' ' || c == 0x7F || strchr("ACGTUacgtu;[]", c))
+        return nexus_unexpected(&x->n, &t, "one character, no base and none of ; [ ]",
+                                "correct FORMAT");
     *symbol = c;
     return ART_OK;
 }
@@ -162,12 +154,12 @@ static int check_yes_or_no(reader *x, bool *answer)
         return status;
     *answer = !found || nexus_is(&t, "yes");
     if (found && !*answer && !nexus_is(&t, "no"))
-        return complain(x, &t, "yes or no", "correct FORMAT");
+        return nexus_unexpected(&x->n, &t, "yes or no", "correct FORMAT");
     return ART_OK;
 }
 
 typedef struct declared {
-    unsigned char missing, gap, match; /* 0 where FORMAT does not say */
+    char missing, gap, match; /* 0 where FORMAT does not say */
 } declared;
 
 /* One item of FORMAT. */
@@ -204,7 +196,7 @@ static int parse_format(reader *x)
     nexus_token t;
     declared s = {0};
     int status;
-    while ((status = next(x, &t)) == ART_OK && !nexus_is_mark(&t, ';'))
+    while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';'))
         if ((status = parse_format_item(x, &t, &s)) != ART_OK)
             return status;
     if (status != ART_OK)
@@ -212,13 +204,9 @@ static int parse_format(reader *x)
     if (s.match && (s.match == s.gap || s.match == s.missing))
         return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, &t),
                           "MATCHCHAR is also GAP or MISSING -- use different characters");
-    uint16_t *symbol = x->r->symbol;
-    if (s.gap)
-        symbol[s.gap] = STATE_GAP;
-    if (s.missing)
-        symbol[s.missing] = STATE_ANY;
-    if (s.match)
-        symbol[s.match] = SYMBOL_MATCH;
+    symbols_set(x->r->symbol, s.gap, STATE_GAP);
+    symbols_set(x->r->symbol, s.missing, STATE_ANY);
+    symbols_set(x->r->symbol, s.match, SYMBOL_MATCH);
     return ART_OK;
 }
 
@@ -240,7 +228,8 @@ static int add_name(reader *x, rows *to, const nexus_token *t, size_t *again)
 {
     size_t n;
     if (!nexus_is_name(t))
-        return complain(x, t, "the name of a taxon", "put names with punctuation in single quotes");
+        return nexus_unexpected(&x->n, t, "the name of a taxon",
+                                "put names with punctuation in single quotes");
     const char *name = name_of(x, t, &n);
     if (!name)
         return ART_ERR_NOMEM;
@@ -324,9 +313,10 @@ static int parse_matrix(reader *x)
         return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
                           "MATRIX before NCHAR is known -- add DIMENSIONS NTAX=... NCHAR=...; in "
                           "front of it");
-    while ((status = next(x, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
+    while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
         if (t.kind == NEXUS_END || is_block_end(x, &t))
-            return complain(x, &t, "';' at the end of MATRIX", "end the matrix with a semicolon");
+            return nexus_unexpected(&x->n, &t, "';' at the end of MATRIX",
+                                    "end the matrix with a semicolon");
         size_t number = x->r->count;
         status = add_name(x, x->r, &t, x->interleave ? &number : NULL);
         if (status == ART_OK)
@@ -343,9 +333,10 @@ static int parse_labels(reader *x)
 {
     nexus_token t;
     int status;
-    while ((status = next(x, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
+    while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
         if (is_block_end(x, &t))
-            return complain(x, &t, "';' at the end of TAXLABELS", "end it with a semicolon");
+            return nexus_unexpected(&x->n, &t, "';' at the end of TAXLABELS",
+                                    "end it with a semicolon");
         if ((status = add_name(x, &x->labels, &t, NULL)) != ART_OK)
             return status;
     }
@@ -356,6 +347,23 @@ static int parse_labels(reader *x)
     return status;
 }
 
+/* FORMAT and MATRIX, once, in a DATA or CHARACTERS block. */
+static int parse_data_command(reader *x, const nexus_token *t)
+{
+    char shown[64];
+    diag_quote(shown, sizeof shown, t->start, t->length);
+    if (!x->matrix)
+        return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
+                          "%s in a TAXA block -- it belongs in a DATA or CHARACTERS block", shown);
+    if (x->r->count)
+        return diag_error(
+            x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
+            "%s behind the matrix, perhaps of a second one -- keep one FORMAT and then "
+            "one MATRIX",
+            shown);
+    return nexus_is(t, "format") ? parse_format(x) : parse_matrix(x);
+}
+
 /* One command of a TAXA, DATA or CHARACTERS block. */
 static int parse_command(reader *x, const nexus_token *t)
 {
@@ -364,15 +372,13 @@ static int parse_command(reader *x, const nexus_token *t)
     char shown[64];
     if (nexus_is(t, "dimensions"))
         return parse_dimensions(x);
-    if (nexus_is(t, "format"))
-        return parse_format(x);
     if (nexus_is(t, "taxlabels"))
         return parse_labels(x);
-    if (nexus_is(t, "matrix"))
-        return parse_matrix(x);
+    if (nexus_is(t, "format") || nexus_is(t, "matrix"))
+        return parse_data_command(x, t);
     diag_quote(shown, sizeof shown, t->start, t->length);
     if (nexus_is(t, "begin"))
-        return complain(x, t, "END; at the end of the block", "add it in front");
+        return nexus_unexpected(&x->n, t, "END; at the end of the block", "add it in front");
     if (nexus_is(t, "eliminate"))
         return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
                           "the command %s is not supported -- remove the sites from the matrix",
@@ -390,13 +396,13 @@ static int parse_block(reader *x)
 {
     nexus_token t;
     int status;
-    while ((status = next(x, &t)) == ART_OK) {
+    while ((status = nexus_next(&x->n, &t)) == ART_OK) {
         if (nexus_is_mark(&t, ';'))
             continue;
         if (nexus_is(&t, "end") || nexus_is(&t, "endblock"))
             return expect_end(x, "END");
         if (t.kind == NEXUS_END)
-            return complain(x, &t, "END; at the end of the block", "complete the file");
+            return nexus_unexpected(&x->n, &t, "END; at the end of the block", "complete the file");
         if ((status = parse_command(x, &t)) != ART_OK)
             break;
     }
@@ -442,10 +448,10 @@ static int pass_over(reader *x, const nexus_token *name)
 static int parse_blocks(reader *x)
 {
     nexus_token t;
-    int status = next(x, &t);
+    int status = nexus_next(&x->n, &t);
     if (status == ART_OK && !nexus_is(&t, "#NEXUS"))
-        return complain(x, &t, "#NEXUS", "a NEXUS file must begin with it");
-    while (status == ART_OK && (status = next(x, &t)) == ART_OK && t.kind != NEXUS_END) {
+        return nexus_unexpected(&x->n, &t, "#NEXUS", "a NEXUS file must begin with it");
+    while (status == ART_OK && (status = nexus_next(&x->n, &t)) == ART_OK && t.kind != NEXUS_END) {
         if (nexus_is_mark(&t, ';'))
             continue;
         if (!nexus_is(&t, "begin")) {
@@ -457,7 +463,8 @@ static int parse_blocks(reader *x)
             continue;
         }
         nexus_token name;
-        if ((status = next(x, &name)) != ART_OK || (status = expect_end(x, "BEGIN")) != ART_OK)
+        if ((status = nexus_next(&x->n, &name)) != ART_OK ||
+            (status = expect_end(x, "BEGIN")) != ART_OK)
             break;
         if (nexus_is(&name, "data") || nexus_is(&name, "characters"))
             status = parse_data(x, &name);

@@ -40,12 +40,6 @@ void rows_free(rows *r)
     memset(r, 0, sizeof *r);
 }
 
-static int out_of_memory(const rows *r)
-{
-    return diag_error(r->d, ART_ERR_NOMEM, input_file(r->in),
-                      "out of memory -- free memory or use a smaller file");
-}
-
 /* Bytes of the name before the first control character, which is warned about. */
 static size_t cut_name(const rows *r, const char *name, size_t n, const char *at)
 {
@@ -87,12 +81,12 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
         return status;
     row *grown = mem_grow(r->row, &r->room, r->count, sizeof *grown);
     if (!grown || r->count >= HASH_SET_NOMEM - 1)
-        return out_of_memory(r);
+        return ART_ERR_NOMEM;
     r->row = grown;
     row *new = &r->row[r->count];
     *new = (row){.name = mem_text(name, n), .at = at};
     if (!new->name)
-        return out_of_memory(r);
+        return ART_ERR_NOMEM;
     uint32_t found = hash_set_intern(&r->names, (uint32_t)r->count, hash_bytes(name, n));
     if (again)
         *again = found;
@@ -103,7 +97,7 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
     char shown[96];
     free(new->name);
     if (found == HASH_SET_NOMEM)
-        return out_of_memory(r);
+        return ART_ERR_NOMEM;
     if (again)
         return ART_OK;
     return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, at),
@@ -117,7 +111,7 @@ int rows_piece(rows *r, size_t number, const char *start, const char *end)
 {
     piece *grown = mem_grow(r->piece, &r->piece_room, r->n_pieces, sizeof *grown);
     if (!grown)
-        return out_of_memory(r);
+        return ART_ERR_NOMEM;
     r->piece = grown;
     size_t n = 0;
     for (const char *p = start; p < end; p++)
@@ -191,7 +185,7 @@ static int find_folded(size_t *pairs, uint32_t pair[2], const folded *f)
     for (uint32_t i = 0; i < f->r->count && status == ART_OK; i++) {
         uint32_t first = hash_set_intern(&s, i, hash_folded(f, f->r->row[i].name));
         if (first == HASH_SET_NOMEM) {
-            status = out_of_memory(f->r);
+            status = ART_ERR_NOMEM;
         } else if (first != i && (*pairs)++ == 0) {
             pair[0] = first;
             pair[1] = i;

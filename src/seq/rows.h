@@ -4,7 +4,8 @@
  * A reader only finds out the structure of its file. It calls rows_add for a name and
  * rows_piece for every stretch of text that belongs to a row; the stretches are not copied.
  * What all formats have in common comes after: rows_check looks at names and lengths, and
- * encode.h turns the characters into states. */
+ * encode.h turns the characters into states. All return ART_OK, ART_ERR_INPUT with a message in
+ * d, or ART_ERR_NOMEM without. */
 #ifndef SEQ_ROWS_H
 #define SEQ_ROWS_H
 

@@ -2,8 +2,6 @@
 
 #include "seq/alignment.h"
 
-#include <string.h>
-
 static const char OF_STATE[] = "?ACMGRSVTWYHKDBN-";
 
 char symbol_of_state(uint8_t state)
@@ -11,11 +9,15 @@ char symbol_of_state(uint8_t state)
     return OF_STATE[state];
 }
 
-static void set(uint16_t symbol[256], char c, int meaning)
+void symbols_set(uint16_t symbol[256], char c, int meaning)
 {
+    if (c == '\0')
+        return;
     symbol[(unsigned char)c] = (uint16_t)meaning;
     if (c >= 'A' && c <= 'Z')
         symbol[(unsigned char)(c - 'A' + 'a')] = (uint16_t)meaning;
+    if (c >= 'a' && c <= 'z')
+        symbol[(unsigned char)(c - 'a' + 'A')] = (uint16_t)meaning;
 }
 
 void symbols_init(uint16_t symbol[256])
@@ -23,13 +25,13 @@ void symbols_init(uint16_t symbol[256])
     for (int c = 0; c < 256; c++)
         symbol[c] = SYMBOL_BAD;
     for (int state = 1; state <= STATE_GAP; state++)
-        set(symbol, OF_STATE[state], state);
+        symbols_set(symbol, OF_STATE[state], state);
     for (const char *c = "XO?~"; *c; c++)
-        set(symbol, *c, STATE_ANY);
+        symbols_set(symbol, *c, STATE_ANY);
     for (const char *c = " \t\n"; *c; c++)
-        set(symbol, *c, SYMBOL_BLANK);
-    set(symbol, 'T', STATE_T | SYMBOL_T);
-    set(symbol, 'U', STATE_T | SYMBOL_U);
-    set(symbol, '.', STATE_ANY | SYMBOL_DOT);
-    set(symbol, '!', STATE_GAP | SYMBOL_BANG);
+        symbols_set(symbol, *c, SYMBOL_BLANK);
+    symbols_set(symbol, 'T', STATE_T | SYMBOL_T);
+    symbols_set(symbol, 'U', STATE_T | SYMBOL_U);
+    symbols_set(symbol, '.', STATE_ANY | SYMBOL_DOT);
+    symbols_set(symbol, '!', STATE_GAP | SYMBOL_BANG);
 }

@@ -22,6 +22,9 @@ enum {
  * base; upper or lower case. Space, tab and line end are blank, all the rest is bad. */
 void symbols_init(uint16_t symbol[256]);
 
+/* Another meaning for a character, in upper and lower case; none for a NUL. */
+void symbols_set(uint16_t symbol[256], char c, int meaning);
+
 /* The character of a state: a base, an IUPAC code, 'N' or '-'. */
 char symbol_of_state(uint8_t state);
 
