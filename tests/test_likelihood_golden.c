@@ -1,5 +1,5 @@
 #include "support/check.h"
-#include "support/dataset.h"
+#include "support/shared_data.h"
 #include "support/problem.h"
 
 #include "phylo/likelihood.h"
@@ -39,7 +39,7 @@ static subst_model golden_model(const char *text)
     return model_of(out, NULL);
 }
 
-static double golden_value(double *gradient, const dataset *set, const subst_model *m)
+static double golden_value(double *gradient, const shared_data *set, const subst_model *m)
 {
     likelihood *l;
     double value;
@@ -49,17 +49,17 @@ static double golden_value(double *gradient, const dataset *set, const subst_mod
     return value;
 }
 
-static void check_gradient(const double *gradient, const dataset *set, const json_t *expected)
+static void check_gradient(const double *gradient, const shared_data *set, const json_t *expected)
 {
     uint64_t below[125];
     int n_edges = topology_edges(set->taxa.count);
     size_t i;
     json_t *item;
-    dataset_edges(below, set);
+    shared_data_edges(below, set);
     assert_int_equal(json_array_size(expected), n_edges);
     json_array_foreach(expected, i, item)
     {
-        uint64_t side = dataset_names(set, json_array_get(item, 0));
+        uint64_t side = shared_data_names(set, json_array_get(item, 0));
         int edge = 0;
         while (edge < n_edges && below[edge] != side)
             edge++;
@@ -71,14 +71,14 @@ static void check_gradient(const double *gradient, const dataset *set, const jso
 static void golden_values(void **state)
 {
     (void)state;
-    json_t *root = dataset_golden("likelihood.json"), *item, *more;
-    dataset set = {0};
+    json_t *root = shared_golden("likelihood.json"), *item, *more;
+    shared_data set = {0};
     size_t i, k, printed = 0, gradients = 0;
     json_array_foreach(json_object_get(root, "cases"), i, item)
     {
         double gradient[125], expected = json_number_value(json_object_get(item, "log_likelihood"));
-        dataset_open(&set, json_string_value(json_object_get(item, "data")));
-        dataset_tree(&set, json_string_value(json_object_get(item, "tree")));
+        shared_data_open(&set, json_string_value(json_object_get(item, "data")));
+        shared_data_tree(&set, json_string_value(json_object_get(item, "tree")));
         subst_model m = golden_model(json_string_value(json_object_get(item, "model")));
         check_close(golden_value(gradient, &set, &m), expected, 1e-8);
         if (json_array_size(json_object_get(item, "grad")) > 0) {
@@ -97,7 +97,7 @@ static void golden_values(void **state)
         }
     }
     assert_true(i >= 25 && gradients >= 15 && printed >= 12);
-    dataset_free(&set);
+    shared_data_free(&set);
     json_decref(root);
 }
 

@@ -1,5 +1,5 @@
 #include "support/check.h"
-#include "support/dataset.h"
+#include "support/shared_data.h"
 #include "support/problem.h"
 
 #include "artreeformer.h"
@@ -152,13 +152,13 @@ static void threads_and_large_trees(void **state)
 static void golden_scores(void **state)
 {
     (void)state;
-    json_t *root = dataset_golden("parsimony.json"), *item;
-    dataset set = {0};
+    json_t *root = shared_golden("parsimony.json"), *item;
+    shared_data set = {0};
     size_t i;
     json_array_foreach(json_object_get(root, "cases"), i, item)
     {
-        dataset_open(&set, json_string_value(json_object_get(item, "data")));
-        dataset_tree(&set, json_string_value(json_object_get(item, "tree")));
+        shared_data_open(&set, json_string_value(json_object_get(item, "data")));
+        shared_data_tree(&set, json_string_value(json_object_get(item, "tree")));
         for (int gap = GAP_FIFTH; gap <= GAP_MISSING; gap++) {
             json_int_t expected =
                 json_integer_value(json_object_get(item, gap == GAP_FIFTH ? "fifth" : "missing"));
@@ -174,7 +174,7 @@ static void golden_scores(void **state)
         }
     }
     assert_true(i >= 20);
-    dataset_free(&set);
+    shared_data_free(&set);
     json_decref(root);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 const command *const COMMANDS[] = {
+    &evaluate_command,
     &check_command,
     NULL,
 };

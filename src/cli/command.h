@@ -78,6 +78,7 @@ typedef struct command {
 } command;
 
 extern const command check_command;
+extern const command evaluate_command;
 
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];

@@ -1,4 +1,4 @@
-#include "support/dataset.h"
+#include "support/shared_data.h"
 
 #include "base/mem.h"
 #include "support/check.h"
@@ -15,12 +15,12 @@ static void check_diag(int status, diag *d)
     check_status(status);
 }
 
-void dataset_open(dataset *set, const char *name)
+void shared_data_open(shared_data *set, const char *name)
 {
     char path[64];
     if (strcmp(set->name, name) == 0)
         return;
-    dataset_free(set);
+    shared_data_free(set);
     diag d;
     diag_init(&d);
     snprintf(set->name, sizeof set->name, "%s", name);
@@ -39,7 +39,7 @@ void dataset_open(dataset *set, const char *name)
     free(moved);
 }
 
-void dataset_tree(dataset *set, const char *text)
+void shared_data_tree(shared_data *set, const char *text)
 {
     input in;
     diag d;
@@ -54,7 +54,7 @@ void dataset_tree(dataset *set, const char *text)
     check_diag(status, &d);
 }
 
-void dataset_free(dataset *set)
+void shared_data_free(shared_data *set)
 {
     tree_file_free(&set->trees);
     alignment_free(&set->alignment);
@@ -63,7 +63,7 @@ void dataset_free(dataset *set)
     memset(set, 0, sizeof *set);
 }
 
-void dataset_edges(uint64_t *below, const dataset *set)
+void shared_data_edges(uint64_t *below, const shared_data *set)
 {
     int32_t n_taxa = set->trees.tree.n_taxa, n_edges = topology_edges(n_taxa);
     int32_t *order = mem_zeros((size_t)n_edges, sizeof *order);
@@ -82,7 +82,7 @@ void dataset_edges(uint64_t *below, const dataset *set)
     free(order);
 }
 
-uint64_t dataset_names(const dataset *set, const json_t *names)
+uint64_t shared_data_names(const shared_data *set, const json_t *names)
 {
     uint64_t bits = 0, all = ~(uint64_t)0 >> (64 - set->taxa.count);
     size_t i;
@@ -96,7 +96,7 @@ uint64_t dataset_names(const dataset *set, const json_t *names)
     return bits & 1 ? all & ~bits : bits;
 }
 
-json_t *dataset_golden(const char *name)
+json_t *shared_golden(const char *name)
 {
     char path[64];
     json_error_t error;
