@@ -114,15 +114,10 @@ void branch_solver_free(branch_solver *s)
     free(s);
 }
 
-static double *transition_of(const branch_solver *s, int32_t v)
-{
-    return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
-}
-
 static void set_x(branch_solver *s, int32_t v, double x)
 {
     s->x[v] = x;
-    branch_transition(transition_of(s, v), s->problem, x * x * x);
+    branch_transition(branch_transition_of(s, v), s->problem, x * x * x);
 }
 
 /* From the order children before parents: a node is entered before what is below it. */
@@ -184,20 +179,14 @@ static void lift(partial *out, size_t first, size_t tiles)
     }
 }
 
-static int32_t shift_at(const partial *p, size_t k)
-{
-    return p->shifted ? p->shift[k] : 0;
-}
-
 /* out = (P x) * (Q y) on some of the tiles. */
 static void join(branch_solver *s, partial *out, const partial *x, const double *px,
                  const partial *y, const double *py, size_t first, size_t tiles)
 {
     const size_t row = first * 4 * TILE;
-    partial_arm arm_x = {x->value + row * (size_t)x->categories, px, x->categories};
-    partial_arm arm_y = {y->value + row * (size_t)y->categories, py, y->categories};
-    double least = s->problem->kernel->combine(out->value + row * (size_t)out->categories, arm_x,
-                                               arm_y, out->categories, tiles);
+    double least = s->problem->kernel->combine(out->value + row * (size_t)out->categories,
+                                               partial_from(x, first, px),
+                                               partial_from(y, first, py), out->categories, tiles);
     int low = least < PARTIAL_LOW;
     if (!(out->shifted | x->shifted | y->shifted | low))
         return;
@@ -205,7 +194,7 @@ static void join(branch_solver *s, partial *out, const partial *x, const double 
         memset(out->shift, 0, s->problem->tiles * TILE * sizeof *out->shift);
     out->shifted = 1;
     for (size_t k = first * TILE; k < (first + tiles) * TILE; k++)
-        out->shift[k] = shift_at(x, k) + shift_at(y, k);
+        out->shift[k] = partial_shift(x, k) + partial_shift(y, k);
     if (low)
         lift(out, first, tiles);
 }
@@ -213,18 +202,16 @@ static void join(branch_solver *s, partial *out, const partial *x, const double 
 static void join_down(branch_solver *s, int32_t v, size_t first, size_t tiles)
 {
     int32_t a = s->tree.child[v][0], b = s->tree.child[v][1];
-    join(s, &s->down[v], &s->down[a], transition_of(s, a), &s->down[b], transition_of(s, b), first,
-         tiles);
+    join(s, &s->down[v], &s->down[a], branch_transition_of(s, a), &s->down[b],
+         branch_transition_of(s, b), first, tiles);
 }
 
-/* up[v] from its parent's and its sibling; taxon 0 is all that is above the top node. */
 static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
 {
     int32_t above = s->tree.parent[v];
     int32_t sibling = s->tree.child[above][s->tree.child[above][0] == v];
-    const partial *outside = s->tree.parent[above] == 0 ? &s->down[0] : &s->up[above];
-    join(s, &s->up[v], outside, transition_of(s, above), &s->down[sibling],
-         transition_of(s, sibling), first, tiles);
+    join(s, &s->up[v], branch_outside(s, above), branch_transition_of(s, above), &s->down[sibling],
+         branch_transition_of(s, sibling), first, tiles);
 }
 
 static void refresh_down(branch_solver *s, int32_t v)
@@ -239,40 +226,32 @@ static void refresh_up(branch_solver *s, int32_t v)
     join_up(s, v, 0, s->problem->tiles);
 }
 
-/* The partials at the two ends of the branch above v. */
-static const partial *outside_of(const branch_solver *s, int32_t v)
+int32_t branch_shift(const branch_problem *p, const partial *x, const partial *y, size_t k)
 {
-    return s->tree.parent[v] == 0 ? &s->down[0] : &s->up[v];
-}
-
-/* The invariant part of pattern k is scaled as its partials are. */
-static int32_t shift_between(const branch_solver *s, const partial *x, const partial *y, size_t k)
-{
-    const double *invariant = s->problem->invariant;
-    int32_t shift = shift_at(x, k) + shift_at(y, k);
-    return invariant && invariant[k] > 0 && shift > SHIFT_MOST ? SHIFT_MOST : shift;
+    int32_t shift = partial_shift(x, k) + partial_shift(y, k);
+    return p->invariant && p->invariant[k] > 0 && shift > SHIFT_MOST ? SHIFT_MOST : shift;
 }
 
 /* The coefficients of the branch above v. */
 static void meet(branch_solver *s, int32_t v)
 {
     const branch_problem *p = s->problem;
-    const partial *x = &s->down[v], *y = outside_of(s, v);
+    const partial *x = &s->down[v], *y = branch_outside(s, v);
     const double *invariant = p->invariant;
     if (invariant && (x->shifted || y->shifted)) {
         for (size_t k = 0; k < p->tiles * TILE; k++)
-            s->invariant[k] = ldexp(invariant[k], shift_between(s, x, y, k));
+            s->invariant[k] = ldexp(invariant[k], branch_shift(p, x, y, k));
         invariant = s->invariant;
     }
-    p->kernel->meet(s->coefficient, (partial_arm){x->value, NULL, x->categories},
-                    (partial_arm){y->value, NULL, y->categories}, invariant, &p->model, p->tiles);
+    p->kernel->meet(s->coefficient, partial_from(x, 0, NULL), partial_from(y, 0, NULL), invariant,
+                    &p->model, p->tiles);
 }
 
 /* The log-likelihood, after meet at v. */
 static double log_likelihood(branch_solver *s, int32_t v)
 {
     const branch_problem *p = s->problem;
-    const partial *x = &s->down[v], *y = outside_of(s, v);
+    const partial *x = &s->down[v], *y = branch_outside(s, v);
     const size_t terms = (size_t)p->terms;
     branch_growth(s->growth, s->growth + terms, s->growth + 2 * terms, p,
                   s->x[v] * s->x[v] * s->x[v]);
@@ -280,7 +259,7 @@ static double log_likelihood(branch_solver *s, int32_t v)
     if (x->shifted || y->shifted) {
         double bits = 0;
         for (size_t k = 0; k < p->tiles * TILE; k++)
-            bits += p->weight[k] * shift_between(s, x, y, k);
+            bits += p->weight[k] * branch_shift(p, x, y, k);
         sum -= bits * M_LN2;
     }
     return sum;

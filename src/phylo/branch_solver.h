@@ -27,6 +27,19 @@ typedef struct partial {
     int categories; /* C, or 1 for a leaf */
 } partial;
 
+/* The power of two of pattern k. */
+static inline int32_t partial_shift(const partial *p, size_t k)
+{
+    return p->shifted ? p->shift[k] : 0;
+}
+
+/* A partial from some tile on, seen through a branch. */
+static inline partial_arm partial_from(const partial *p, size_t tile, const double *transition)
+{
+    return (partial_arm){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
+                         p->categories};
+}
+
 typedef struct branch_solver {
     const branch_problem *problem;
     topology tree;
@@ -49,6 +62,21 @@ typedef struct branch_solver {
     double laplace;        /* the diagonal Laplace approximation of the evidence */
     int sweeps;            /* how many it took */
 } branch_solver;
+
+static inline double *branch_transition_of(const branch_solver *s, int32_t v)
+{
+    return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
+}
+
+/* The partial at the upper end of the branch above v; taxon 0 is all that is above the top. */
+static inline const partial *branch_outside(const branch_solver *s, int32_t v)
+{
+    return s->tree.parent[v] == 0 ? &s->down[0] : &s->up[v];
+}
+
+/* The power of two of pattern k where two partials meet. It is limited where the site may be
+ * invariant: then it is, and the scaled number is still one. */
+int32_t branch_shift(const branch_problem *p, const partial *x, const partial *y, size_t k);
 
 /* The problem is borrowed. */
 int branch_solver_create(branch_solver **out, const branch_problem *problem);

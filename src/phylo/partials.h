@@ -68,6 +68,24 @@ typedef struct partial_kernels {
     /* sum weight log L(t); -inf if some L is not positive. */
     double (*log_sum)(const double *coefficient, const double *weight, const double *growth,
                       int terms, size_t tiles);
+
+    /* out = P x, C categories. */
+    void (*spread)(double *out, partial_arm x, int categories, size_t tiles);
+
+    /* row = P (row * times) elementwise, C categories. */
+    void (*carry)(double *row, const double *times, const double *transition, int categories,
+                  size_t tiles);
+
+    /* out [tiles][TILE] = sum_c weight_c sum_i pi_i x_ci y_ci (transitions are not used). */
+    void (*pair)(double *out, partial_arm x, partial_arm y, const subst_model *m, size_t tiles);
+
+    /* x_ci = weight_c pi_i factor x_ci, C categories; factor [tiles][TILE]. */
+    void (*weigh)(double *x, const double *factor, const subst_model *m, size_t tiles);
+
+    /* out[i][j] += sum_k scale_k a[i][k] b[j][k], k < n. The rows of out are `stride` numbers
+     * apart, those of a (rows_a) and of b (rows_b) `pitch`. */
+    void (*dots)(double *out, size_t stride, const double *a, int rows_a, const double *b,
+                 int rows_b, size_t pitch, const double *scale, size_t n);
 } partial_kernels;
 
 /* The kernels of a level for JC or for every model; NULL where the build does not have them. */
