@@ -25,6 +25,8 @@ enum rng_purpose {
     RNG_POSTERIOR = 8, /* the posterior sample */
     RNG_POSTERIOR_BRANCH = 9,
     RNG_BENCH = 10,
+    RNG_START = 11,        /* stepwise-addition starting trees of exploration */
+    RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
 };
 
 typedef struct rng {

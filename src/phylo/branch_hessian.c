@@ -65,17 +65,30 @@ static size_t lay_out(branch_hessian *h, double *memory)
     return total;
 }
 
+static void set_sizes(branch_hessian *h, const branch_problem *p)
+{
+    const size_t edges = (size_t)p->n_edges, tile = (size_t)p->model.n_categories * 4 * TILE;
+    h->problem = p;
+    h->chunk = CHUNK_BYTES / (2 * edges * tile * sizeof(double));
+    h->chunk = h->chunk < 1 ? 1 : h->chunk > MOST_CHUNK ? MOST_CHUNK : h->chunk;
+    h->vector = h->chunk * tile;
+}
+
+size_t branch_hessian_memory(const branch_problem *p)
+{
+    branch_hessian h = {0};
+    set_sizes(&h, p);
+    return lay_out(&h, NULL) * sizeof(double) + 2 * (size_t)p->n_edges * sizeof(int32_t);
+}
+
 int branch_hessian_create(branch_hessian **out, const branch_problem *p)
 {
     *out = NULL;
     branch_hessian *h = mem_zeros(1, sizeof *h);
     if (!h)
         return ART_ERR_NOMEM;
-    const size_t edges = (size_t)p->n_edges, tile = (size_t)p->model.n_categories * 4 * TILE;
-    h->problem = p;
-    h->chunk = CHUNK_BYTES / (2 * edges * tile * sizeof(double));
-    h->chunk = h->chunk < 1 ? 1 : h->chunk > MOST_CHUNK ? MOST_CHUNK : h->chunk;
-    h->vector = h->chunk * tile;
+    const size_t edges = (size_t)p->n_edges;
+    set_sizes(h, p);
     h->memory = mem_aligned(lay_out(h, NULL), sizeof *h->memory);
     h->place = mem_zeros(edges + 1, sizeof *h->place);
     h->begin = mem_zeros(edges, sizeof *h->begin);

@@ -24,6 +24,9 @@ typedef struct branch_hessian branch_hessian;
 int branch_hessian_create(branch_hessian **out, const branch_problem *problem);
 void branch_hessian_free(branch_hessian *h); /* NULL is fine */
 
+/* Bytes that it allocates for a problem. */
+size_t branch_hessian_memory(const branch_problem *problem);
+
 /* gradient [E] and hessian [E][E] of f by x, by edge number, at the lengths of s, whose
  * partials are all current (branch_solver_refresh). */
 void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,

@@ -153,6 +153,12 @@ void branch_solver_set(branch_solver *s, const int32_t *decision, const double *
               cbrt(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
 }
 
+void branch_solver_move(branch_solver *s, const double *x)
+{
+    for (int e = 0; e < s->problem->n_edges; e++)
+        set_x(s, edge_node(e, s->problem->n_taxa), x[e]);
+}
+
 void branch_solver_lengths(double *length, const branch_solver *s)
 {
     const branch_problem *p = s->problem;
@@ -343,7 +349,7 @@ static double improve(branch_solver *s, int32_t v, double enough)
         const double bend = 6 * x * pull + 9 * x * x * x * x * l[1] - 2 / (x * x);
         const double gain = slope * slope / (2 * fmax(fabs(bend), 1e-300));
         s->slope[v] = slope;
-        s->curvature[v] = -bend;
+        s->curvature[v] = fmax(-bend, 0.5 / (x * x));
         if (i == 0)
             promised = gain;
         if (slope > 0)

@@ -50,7 +50,7 @@ typedef struct branch_solver {
     partial *down;       /* [nodes] of what is below v, at v */
     partial *up;         /* [nodes] of what is not below v, at the upper end of v's branch */
     double *slope;       /* [nodes] of f by x, when the branch was last visited */
-    double *curvature;   /* [nodes] minus the second derivative, then */
+    double *curvature;   /* [nodes] minus the second derivative, then; at least 1 / (2 x^2) */
     double *growth;      /* [3][T] */
     double *coefficient; /* [tiles][1 + T][TILE] */
     double *invariant;   /* [tiles][TILE], scaled as the partials are */
@@ -88,6 +88,10 @@ size_t branch_solver_memory(const branch_problem *problem);
 /* A topology, decision [N-3], and lengths [E] by edge number, forced into the range
  * BRANCH_SHORTEST .. BRANCH_LONGEST. O(N). */
 void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length);
+
+/* Other lengths of the same topology, as cube roots x [E] by edge number, taken as they are:
+ * positive. O(N). */
+void branch_solver_move(branch_solver *s, const double *x);
 
 /* The lengths [E] by edge number. */
 void branch_solver_lengths(double *length, const branch_solver *s);

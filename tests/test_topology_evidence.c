@@ -1,0 +1,257 @@
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/problem.h"
+
+#include "phylo/simulate.h"
+#include "phylo/topology_evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define RATE 10.0
+
+typedef struct bench {
+    branch_problem data;
+    topology_evidence *t;
+} bench;
+
+static void bench_init(bench *b, const alignment *a, const char *model)
+{
+    subst_model m = model_of(model, NULL);
+    check_status(branch_problem_init(&b->data, a, NULL, &m, RATE));
+    check_status(topology_evidence_create(&b->t, &b->data));
+}
+
+static void bench_free(bench *b)
+{
+    topology_evidence_free(b->t);
+    branch_problem_free(&b->data);
+}
+
+static void set_mode(bench *b, const int32_t *decision)
+{
+    double length[64];
+    for (int e = 0; e < b->data.n_edges; e++)
+        length[e] = 0.1;
+    check_status(topology_evidence_mode(b->t, decision, length, 1e-8));
+    for (int e = 0; e < b->data.n_edges; e++)
+        check_close(length[e], b->t->mode[e] * b->t->mode[e] * b->t->mode[e], 1e-15);
+}
+
+/* The evidence of every topology by quadrature; sampling from either proposal is unbiased:
+ * within four standard errors, each of which is itself small. */
+static void check_exact(const alignment *a, int draws, double most_error, double most_bias)
+{
+    const int trees = exact_trees(a->n_taxa);
+    double posterior[15];
+    assert_true(trees <= 15);
+    const double log_evidence = exact_posterior(posterior, a, RATE);
+    bench b;
+    bench_init(&b, a, "JC");
+    for (int i = 0; i < trees; i++) {
+        int32_t decision[8];
+        double exact = log_evidence + log(posterior[i] * trees);
+        exact_tree(decision, i, a->n_taxa);
+        set_mode(&b, decision);
+        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+            log_mean m = {0};
+            topology_evidence_gauss(b.t, (evidence_shape)shape);
+            topology_evidence_sample(b.t, &m, NULL, NULL, draws,
+                                     rng_at(1, RNG_TEST, (uint32_t)i, (uint32_t)shape));
+            assert_int_equal(m.count, draws);
+            assert_true(log_mean_error(&m) < most_error);
+            check_near(log_mean_value(&m), exact, 4 * log_mean_error(&m));
+        }
+        /* Laplace's approximation is none of few sites; but it is near. */
+        check_near(b.t->laplace, exact, most_bias);
+        check_near(b.t->full_laplace, exact, most_bias);
+    }
+    bench_free(&b);
+}
+
+static void sampling_finds_the_exact_evidence(void **state)
+{
+    (void)state;
+    small_alignment three, four, five;
+    small_alignment_init(
+        &three, 3, (const char *[]){"ACGTACGTACGTAC-R", "ACGTACGTACCTACGA", "ACGAACGTTCGTACGN"});
+    check_exact(&three.a, 20000, 0.01, 0.1);
+    small_alignment_init(
+        &four, 4, (const char *[]){"AAGTCGATTAC", "AAGTCGCTTAC", "AATTCGATTAC", "AATTCAATTAC"});
+    check_exact(&four.a, 20000, 0.01, 0.5);
+    small_alignment_init(&five, 5, (const char *[]){"AAGTC", "AAGTC", "AAGTG", "AATTC", "CATTC"});
+    check_exact(&five.a, 20000, 0.01, 0.5);
+}
+
+/* Data drawn from every kind of model: proposals of both shapes, each unbiased, agree. */
+static void proposals_agree(void **state)
+{
+    (void)state;
+    problem p = problem_random(8, 300, 1, 21);
+    for (int k = 0; k < N_ALL_MODELS; k += 4) {
+        subst_model m_k = model_of(ALL_MODELS[k], NULL);
+        check_status(
+            simulate_sites(p.alignment.state, p.decision, p.length, 8, &m_k, 300, 21, NULL));
+        bench b;
+        bench_init(&b, &p.alignment, ALL_MODELS[k]);
+        set_mode(&b, p.decision);
+        log_mean m[2] = {{0}};
+        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+            topology_evidence_gauss(b.t, (evidence_shape)shape);
+            topology_evidence_sample(b.t, &m[shape], NULL, NULL, 2000,
+                                     rng_at(2, RNG_TEST, (uint32_t)k, (uint32_t)shape));
+        }
+        double error = hypot(log_mean_error(&m[0]), log_mean_error(&m[1]));
+        assert_true(error < 0.1);
+
+        check_near(log_mean_value(&m[0]), log_mean_value(&m[1]), 4 * error);
+        check_near(b.t->full_laplace, log_mean_value(&m[1]), 0.3);
+        /* The worst is near a third: rates among sites, and few sites for the longest branches. */
+        assert_true(log_mean_ess(&m[1]) > 0.25 * 2000);
+        bench_free(&b);
+    }
+    problem_free(&p);
+}
+
+/* Weights are what they say: f(x) - log q(x), of the lengths that are handed out. */
+static void draws_have_their_weights(void **state)
+{
+    (void)state;
+    enum { DRAWS = 400 };
+    problem p = problem_random(7, 30, 1, 22);
+    bench b;
+    bench_init(&b, &p.alignment, "HKY{2.5}+F{0.3,0.15,0.2,0.35}");
+    set_mode(&b, p.decision);
+    const int edges = b.data.n_edges;
+    double *length = malloc((size_t)(DRAWS * edges) * sizeof *length), weight[DRAWS], again[DRAWS];
+    for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+        log_mean m = {0}, parts = {0}, second = {0};
+        rng stream = rng_at(3, RNG_TEST, 0, (uint32_t)shape);
+        topology_evidence_gauss(b.t, (evidence_shape)shape);
+        topology_evidence_sample(b.t, &m, length, weight, DRAWS, stream);
+        topology_evidence_sample(b.t, &second, NULL, again, DRAWS, stream);
+        assert_memory_equal(weight, again, sizeof weight);
+        int outside = 0;
+        for (int i = 0; i < DRAWS; i++) {
+            double x[64];
+            for (int e = 0; e < edges; e++)
+                x[e] = cbrt(length[i * edges + e]);
+            log_mean_add(&parts, weight[i]);
+            if (!(weight[i] > -HUGE_VAL)) {
+                outside++;
+                assert_true(x[0] == 0);
+                continue;
+            }
+            branch_solver_move(b.t->solver, x);
+            double f = branch_solver_density(b.t->solver, branch_solver_value(b.t->solver));
+            check_near(weight[i], f - branch_gauss_log_density(&b.t->gauss, x), 1e-9);
+        }
+        assert_true(outside < DRAWS);
+        check_near(log_mean_value(&parts), log_mean_value(&m), 0);
+        check_near(log_mean_error(&parts), log_mean_error(&m), 0);
+    }
+    free(length);
+    bench_free(&b);
+    problem_free(&p);
+}
+
+/* Moments of the draws are those of the distribution. */
+static void draws_are_normal(void **state)
+{
+    (void)state;
+    enum { N = 3, DRAWS = 200000 };
+    const double mode[N] = {1, 2, 3}, curvature[N] = {4, 2, 3};
+    const double hessian[N * N] = {-4, 1, -0.5, 1, -2, 0.7, -0.5, 0.7, -3};
+    branch_gauss g;
+    check_status(branch_gauss_init(&g, N));
+    branch_gauss_set(&g, mode, hessian, curvature);
+    assert_true(g.shrink == 0);
+    double mean[N] = {0}, second[N][N] = {{0}}, product[N][N] = {{0}};
+    rng r = rng_at(4, RNG_TEST, 0, 0);
+    for (int i = 0; i < DRAWS; i++) {
+        double x[N], scratch[N];
+        double log_q = branch_gauss_draw(x, &g, &r, scratch);
+        if (i < 100)
+            check_near(log_q, branch_gauss_log_density(&g, x), 1e-12);
+        for (int a = 0; a < N; a++) {
+            mean[a] += (x[a] - mode[a]) / DRAWS;
+            for (int b = 0; b < N; b++)
+                second[a][b] += (x[a] - mode[a]) * (x[b] - mode[b]) / DRAWS;
+        }
+    }
+    for (int a = 0; a < N; a++) {
+        check_near(mean[a], 0, 4 / sqrt(DRAWS)); /* standard deviations are below 1 */
+        for (int b = 0; b < N; b++)
+            for (int c = 0; c < N; c++)
+                product[a][b] -= second[a][c] * hessian[c * N + b];
+    }
+    for (int a = 0; a < N; a++) /* covariance times precision */
+        for (int b = 0; b < N; b++)
+            check_near(product[a][b], a == b, 6 * 4 / sqrt(DRAWS));
+    branch_gauss_free(&g);
+}
+
+static void hessians_that_are_not_negative(void **state)
+{
+    (void)state;
+    const double mode[2] = {1, 2}, curvature[2] = {4, 2};
+    const struct {
+        double hessian[4];
+        double shrink;
+    } known[] = {
+        {{-4, 2.8, 2.8, -2}, 0},                           /* correlation 0.99 */
+        {{-4, 2.83, 2.83, -2}, 0.001},                     /* 1.0006 */
+        {{-4, 3, 3, -2}, 0.1},                             /* 1.06 */
+        {{-4, 5, 5, -2}, 0.5},                             /* 1.77 */
+        {{-4, 50, 50, -2}, 1},         {{4, 1, 1, -2}, 0}, /* curvature stands in */
+    };
+    branch_gauss g, diagonal;
+    check_status(branch_gauss_init(&g, 2));
+    check_status(branch_gauss_init(&diagonal, 2));
+    branch_gauss_set_diagonal(&diagonal, mode, curvature);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        branch_gauss_set(&g, mode, known[i].hessian, curvature);
+        check_near(g.shrink, known[i].shrink, 0);
+        assert_true(isfinite(g.log_peak));
+        if (g.shrink == 1)
+            check_near(g.log_peak, diagonal.log_peak, 1e-12);
+    }
+    branch_gauss_free(&g);
+    branch_gauss_free(&diagonal);
+}
+
+static void running_means(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double weight[N], sum = 0, square = 0;
+    rng r = rng_at(5, RNG_TEST, 0, 0);
+    log_mean m = {0}, part[3] = {{0}}, merged = {0};
+    assert_true(log_mean_value(&m) == -HUGE_VAL && log_mean_error(&m) == HUGE_VAL);
+    for (int i = 0; i < N; i++) {
+        weight[i] = i % 10 == 0 ? 0 : exp(3 * rng_normal(&r));
+        log_mean_add(&m, log(weight[i]) - 7000); /* far from what exp can hold */
+        log_mean_add(&part[i % 3], log(weight[i]) - 7000);
+        sum += weight[i];
+        square += weight[i] * weight[i];
+    }
+    for (int k = 0; k < 3; k++)
+        log_mean_merge(&merged, &part[k]);
+    const double mean = sum / N, variance = (square - N * mean * mean) / (N - 1);
+    check_near(log_mean_value(&m), log(mean) - 7000, 1e-9);
+    check_close(log_mean_error(&m), sqrt(variance / N) / mean, 1e-9);
+    check_close(log_mean_ess(&m), sum * sum / square, 1e-9);
+    check_near(log_mean_value(&merged), log_mean_value(&m), 1e-9);
+    check_close(log_mean_error(&merged), log_mean_error(&m), 1e-9);
+    assert_int_equal(merged.count, N);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sampling_finds_the_exact_evidence), cmocka_unit_test(proposals_agree),
+        cmocka_unit_test(draws_have_their_weights),          cmocka_unit_test(draws_are_normal),
+        cmocka_unit_test(hessians_that_are_not_negative),    cmocka_unit_test(running_means),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
