@@ -37,11 +37,10 @@ static void nodes_are_as_in_the_text(void **state)
     assert_true(t.has_weight && t.weight == 0.25);
     for (int i = 0; i < 7; i++) {
         const newick_node *node = &t.node[i];
-        char plain[64];
         size_t n;
         assert_int_equal(node->parent, expected[i].parent);
         assert_int_equal(node->n_children, expected[i].children);
-        const char *label = newick_label(node, plain, &n);
+        const char *label = newick_label(&t, node, &n);
         assert_int_equal(n, strlen(expected[i].label));
         assert_memory_equal(label, expected[i].label, n);
         assert_int_equal(node->has_length, expected[i].length >= 0);

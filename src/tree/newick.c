@@ -16,6 +16,7 @@ void newick_init(newick *t)
 void newick_free(newick *t)
 {
     free(t->node);
+    free(t->plain);
     newick_init(t);
 }
 
@@ -125,7 +126,13 @@ static int read_length(newick_node *node, nexus *n)
     return ART_OK;
 }
 
-static int read_label(newick_node *node, const nexus *n, const nexus_token *t)
+/* '' inside a quoted label */
+static bool has_escapes(const newick_node *node)
+{
+    return node->quoted && memchr(node->label, '\'', node->label_length);
+}
+
+static int read_label(newick *tree, newick_node *node, const nexus *n, const nexus_token *t)
 {
     char shown[64];
     if (node->has_length || node->label)
@@ -143,7 +150,9 @@ static int read_label(newick_node *node, const nexus *n, const nexus_token *t)
     node->quoted = t->kind == NEXUS_QUOTED;
     if (node->n_children == 0)
         node->from = t->from;
-    return ART_OK;
+    if (has_escapes(node) && !tree->plain)
+        tree->plain = mem_zeros(NEWICK_MAX_LABEL + 1, 1);
+    return has_escapes(node) && !tree->plain ? ART_ERR_NOMEM : ART_OK;
 }
 
 /* The node ends at a token: a leaf must have a name. */
@@ -169,7 +178,7 @@ static int read_token(newick *t, int32_t *at, const char *start, nexus *n, const
         return ART_OK;
     }
     if (token->kind != NEXUS_MARK)
-        return read_label(node, n, token);
+        return read_label(t, node, n, token);
     switch (*token->start) {
     case '(':
         if (!fresh)
@@ -227,14 +236,14 @@ int newick_read(newick *t, nexus *n)
     return status;
 }
 
-const char *newick_label(const newick_node *node, char *out, size_t *length)
+const char *newick_label(const newick *t, const newick_node *node, size_t *length)
 {
     *length = node->label_length;
-    if (!node->quoted || !memchr(node->label, '\'', node->label_length))
+    if (!has_escapes(node))
         return node->label;
-    nexus_token t = {NEXUS_QUOTED, node->label, node->label_length, node->label};
-    *length = nexus_unquote(out, &t);
-    return out;
+    nexus_token token = {NEXUS_QUOTED, node->label, node->label_length, node->label};
+    *length = nexus_unquote(t->plain, &token);
+    return t->plain;
 }
 
 bool newick_annotation(double *value, const newick_node *node, const char *key)

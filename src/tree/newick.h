@@ -39,6 +39,7 @@ typedef struct newick {
     newick_node *node; /* [count]; parents before children, node 0 is the root */
     int32_t count;
     int32_t room;
+    char *plain; /* [NEWICK_MAX_LABEL + 1] a label without its quotes; NULL until needed */
     newick_rooting rooting; /* [&R], [&U] */
     bool has_weight;        /* [&W 0.25] or [&W 1/4] in front of the tree */
     double weight;          /* 0 .. NEWICK_MAX_WEIGHT; 1 if none is given */
@@ -55,9 +56,9 @@ int newick_read_head(newick *t, nexus *n);
  * Newick, ART_ERR_NOMEM, ART_ERR_LIMIT; the message goes to the diag of n. Linear in the text. */
 int newick_read(newick *t, nexus *n);
 
-/* The label as plain text: copied to out (room for label_length + 1 bytes) if '' has to be
- * replaced, otherwise left where it is. Writes its length. */
-const char *newick_label(const newick_node *node, char *out, size_t *length);
+/* The label as plain text, '' turned into ', and its length. The text is not ended by a NUL, and
+ * may change with the next call. */
+const char *newick_label(const newick *t, const newick_node *node, size_t *length);
 
 /* The number behind `key=` in the annotation; false if there is none. */
 bool newick_annotation(double *value, const newick_node *node, const char *key);

@@ -72,8 +72,7 @@ int tree_builder_init(tree_builder *b, int32_t n_taxa)
     size_t n = (size_t)n_taxa;
     b->block = mem_zeros(13 * n, sizeof *b->block);
     b->length = mem_zeros(2 * n, sizeof *b->length);
-    b->label = mem_zeros(NEWICK_MAX_LABEL + 1, 1);
-    if (!b->block || !b->length || !b->label) {
+    if (!b->block || !b->length) {
         tree_builder_free(b);
         return ART_ERR_NOMEM;
     }
@@ -90,7 +89,6 @@ void tree_builder_free(tree_builder *b)
     topology_free(&b->topology);
     free(b->block);
     free(b->length);
-    free(b->label);
     memset(b, 0, sizeof *b);
 }
 
@@ -123,38 +121,37 @@ static int check_degrees(const newick *n, const input *in, diag *d)
     return single || many ? ART_ERR_INPUT : ART_OK;
 }
 
-/* Fills b->leaf: every taxon is there, once. */
-static int find_leaves(tree_builder *b, const newick *n, const tree_labels *labels, const input *in,
-                       diag *d)
+int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels, const input *in,
+                      diag *d)
 {
     const taxa *names = labels->taxa;
     char shown[128];
     int32_t wrong = 0, seen = 0;
-    memset(b->leaf, -1, (size_t)names->count * sizeof *b->leaf);
+    memset(leaf, -1, (size_t)names->count * sizeof *leaf);
     for (int32_t i = 0; i < n->count; i++) {
         const newick_node *node = &n->node[i];
         if (node->n_children)
             continue;
         size_t length;
-        const char *label = newick_label(node, b->label, &length);
+        const char *label = newick_label(n, node, &length);
         int32_t taxon = tree_labels_find(labels, label, length);
         if (taxon < 0) {
             diag_error(d, 0, input_place(in, node->from),
                        "taxon %s of the tree is not in %s -- use the same names in both",
                        diag_quote(shown, sizeof shown, label, length), labels->from);
             wrong++;
-        } else if (b->leaf[taxon] >= 0) {
+        } else if (leaf[taxon] >= 0) {
             diag_error(d, 0, input_place(in, node->from),
                        "taxon %s is twice in the tree -- every taxon has one leaf",
                        diag_quote(shown, sizeof shown, label, length));
             wrong++;
         } else {
-            b->leaf[taxon] = i;
+            leaf[taxon] = i;
             seen++;
         }
     }
     for (int32_t taxon = 0; taxon < names->count && seen < names->count; taxon++)
-        if (b->leaf[taxon] < 0) {
+        if (leaf[taxon] < 0) {
             const char *name = names->name[taxon];
             diag_error(d, 0, input_place(in, n->node[0].from),
                        "taxon %s of %s is missing from the tree -- use the same taxa in both",
@@ -246,7 +243,7 @@ int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *lab
 {
     int status = check_degrees(n, in, d);
     if (!status)
-        status = find_leaves(b, n, labels, in, d);
+        status = tree_match_leaves(b->leaf, n, labels, in, d);
     if (!status)
         status = take_lengths(t, b, n, use, in, d);
     if (status)
@@ -268,9 +265,6 @@ int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *lab
 
 int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
 {
-    char *plain = mem_zeros(NEWICK_MAX_LABEL + 1, 1);
-    if (!plain)
-        return ART_ERR_NOMEM;
     int status = ART_OK;
     for (int32_t i = 0; i < n->count && !status; i++) {
         const newick_node *node = &n->node[i];
@@ -278,7 +272,7 @@ int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
             continue;
         char shown[128];
         size_t length;
-        const char *label = newick_label(node, plain, &length);
+        const char *label = newick_label(n, node, &length);
         if (utf8_invalid(label, length) < length)
             status = diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
                                 "the name %s is not UTF-8 -- save the file as UTF-8",
@@ -286,6 +280,5 @@ int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
         else if (taxa_find(names, label, length) < 0)
             status = taxa_add(names, label, length);
     }
-    free(plain);
     return status;
 }

@@ -60,7 +60,6 @@ typedef struct tree_builder {
     int32_t *edge;     /* [2N] node of the topology -> canonical edge */
     int32_t *scratch;  /* [6N] */
     double *length;    /* [2N] of the edge above each node of the text; owned */
-    char *label;       /* [NEWICK_MAX_LABEL + 1] one label without its quotes; owned */
 } tree_builder;
 
 int tree_builder_init(tree_builder *b, int32_t n_taxa);
@@ -74,6 +73,11 @@ typedef enum tree_use { TREE_TOPOLOGY, TREE_LENGTHS } tree_use;
  * in is the text that n was read from. O(N). */
 int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *labels, tree_use use,
                const input *in, diag *d);
+
+/* leaf[taxon] becomes the node of the text for every taxon. Lists every unknown, repeated and
+ * missing one (ART_ERR_MISMATCH). tree_build does this too. */
+int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels, const input *in,
+                      diag *d);
 
 /* Adds the labels of the leaves to *names, in the order of the text, each once. ART_ERR_INPUT
  * for one that is not UTF-8. */

@@ -415,27 +415,32 @@ bool tree_file_more(const tree_file *f)
     return f->next < f->count;
 }
 
-int tree_file_next(tree_file *f, diag *d)
+int tree_file_next_text(tree_file *f, diag *d)
 {
     if (!tree_file_more(f))
         return ART_ERR_USAGE;
-    nexus *words = &f->tree_words;
-    words->at = f->start[f->next];
-    words->d = d;
-    int status = newick_read(&f->text, words);
+    f->tree_words.at = f->start[f->next++];
+    f->tree_words.d = d;
+    return newick_read(&f->text, &f->tree_words);
+}
+
+int tree_file_next(tree_file *f, diag *d)
+{
+    int status = tree_file_next_text(f, d);
     if (!status)
         status = tree_build(&f->tree, &f->builder, &f->text, &f->labels, f->use, &f->in, d);
     if (status)
         return status;
-    f->next++;
-    diag_place place = input_place(&f->in, f->text.node[0].from);
+    const char *from = f->text.node[0].from;
     if (f->tree.was_rooted && !f->noted_root) {
         f->noted_root = true;
-        diag_note(d, place, "rooted trees: their root is dissolved, its two branches joined");
+        diag_note(d, input_place(&f->in, from),
+                  "rooted trees: their root is dissolved, its two branches joined");
     }
     if (f->tree.has_negative && !f->noted_negative) {
         f->noted_negative = true;
-        diag_note(d, place, "negative branch lengths: only the topology is used");
+        diag_note(d, input_place(&f->in, from),
+                  "negative branch lengths: only the topology is used");
     }
     return ART_OK;
 }

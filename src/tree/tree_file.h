@@ -63,8 +63,12 @@ void tree_file_free(tree_file *f); /* safe on a zeroed or freed one */
 
 bool tree_file_more(const tree_file *f);
 
-/* Reads the next tree into f->tree. Fails at a tree that cannot be used; it is an error to ask
- * for more trees than there are. */
+/* Reads the next tree into f->text only, whatever the degrees of its nodes and without
+ * looking at its taxa. */
+int tree_file_next_text(tree_file *f, diag *d);
+
+/* Reads the next tree into f->tree. Fails at a tree that cannot be used, and with
+ * ART_ERR_USAGE behind the last one. */
 int tree_file_next(tree_file *f, diag *d);
 
 #endif

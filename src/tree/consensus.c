@@ -1,0 +1,290 @@
+#include "tree/consensus.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/nexus.h"
+#include "base/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void consensus_free(consensus *c)
+{
+    free(c->node);
+    memset(c, 0, sizeof *c);
+}
+
+/* A branch to be: a split, as the taxa below it; for the branch of taxon 0 that taxon alone. */
+typedef struct cluster {
+    const uint64_t *bits; /* NULL for taxon 0 */
+    int32_t smallest;
+    int32_t size;
+    int32_t parent;      /* number of the cluster around it, from 1; 0: none */
+    consensus_node node; /* all but its parent */
+} cluster;
+
+static cluster make_cluster(const uint64_t *bits, int32_t n_taxa)
+{
+    cluster c = {.bits = bits, .size = split_size(bits, n_taxa)};
+    size_t w = 0;
+    while (bits[w] == 0)
+        w++;
+    c.smallest = (int32_t)(64 * w) + __builtin_ctzll(bits[w]);
+    if (c.size == n_taxa - 1) {
+        c.bits = NULL;
+        c.smallest = 0;
+        c.size = 1;
+    }
+    double nan = (double)NAN;
+    c.node = (consensus_node){-1, c.size == 1 ? c.smallest : -1, nan, nan, nan};
+    return c;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const cluster *x = a, *y = b;
+    return (x->size < y->size) - (x->size > y->size);
+}
+
+/* The nodes by depth, children by their smallest taxon, into c->node. first and next are the
+ * lists of children of the clusters, which count from 1; 0 is the root and the end of a list. */
+static void number_nodes(consensus *c, const cluster *list, const int32_t *first,
+                         const int32_t *next, int32_t *place)
+{
+    int32_t at = first[0];
+    for (int32_t i = 1; i < c->count; i++) {
+        place[at] = i;
+        c->node[i] = list[at - 1].node;
+        c->node[i].parent = place[list[at - 1].parent];
+        if (first[at]) {
+            at = first[at];
+            continue;
+        }
+        while (at && !next[at])
+            at = list[at - 1].parent;
+        at = next[at];
+    }
+}
+
+/* The tree of compatible clusters, among them every single taxon. */
+static int arrange(consensus *c, cluster *list, int32_t count, int32_t n_taxa)
+{
+    size_t nodes = (size_t)count + 1;
+    int32_t *block = mem_zeros(2 * (size_t)n_taxa + 3 * nodes, sizeof *block);
+    c->node = mem_zeros(nodes, sizeof *c->node);
+    if (!block || !c->node) {
+        free(block);
+        return ART_ERR_NOMEM;
+    }
+    int32_t *owner = block;         /* [n_taxa] the smallest cluster with the taxon so far */
+    int32_t *last = owner + n_taxa; /* [n_taxa] the clusters whose smallest taxon it is ... */
+    int32_t *first = last + n_taxa, *next = first + nodes, *place = next + nodes;
+    c->n_taxa = n_taxa;
+    c->count = count + 1;
+    c->node[0] = (consensus_node){-1, -1, (double)NAN, (double)NAN, (double)NAN};
+    qsort(list, (size_t)count, sizeof *list, by_size);
+    for (int32_t i = 1; i <= count; i++) {
+        cluster *own = &list[i - 1];
+        own->parent = owner[own->smallest];
+        place[i] = last[own->smallest]; /* ... as a list, for the moment in place */
+        last[own->smallest] = i;
+        for (int32_t t = own->smallest; own->size > 1 && t < n_taxa; t++)
+            if (split_has(own->bits, t))
+                owner[t] = i;
+    }
+    for (int32_t t = n_taxa - 1; t >= 0; t--) /* larger ones first: a list grows at its head */
+        for (int32_t i = last[t]; i; i = place[i]) {
+            next[i] = first[list[i - 1].parent];
+            first[list[i - 1].parent] = i;
+        }
+    place[0] = 0;
+    number_nodes(c, list, first, next, place);
+    free(block);
+    return ART_OK;
+}
+
+static bool fits(const uint64_t *split, const cluster *list, int32_t count, int32_t n_taxa)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (list[i].size > 1 && !split_compatible(split, list[i].bits, n_taxa))
+            return false;
+    return true;
+}
+
+int consensus_build(consensus *c, const split_table *splits, consensus_kind kind)
+{
+    static const double rounding = 1e-9; /* frequencies are sums of many weights */
+    int32_t n_taxa = splits->n_taxa, count = 0;
+    double least = kind == CONSENSUS_STRICT     ? 1 - rounding
+                   : kind == CONSENSUS_MAJORITY ? 0.5 + rounding
+                                                : 0;
+    int status = ART_ERR_NOMEM;
+    memset(c, 0, sizeof *c);
+    if (splits->count == 0)
+        return ART_ERR_USAGE;
+    size_t *order = mem_zeros(splits->count, sizeof *order);
+    cluster *list = mem_zeros((size_t)topology_edges(n_taxa), sizeof *list);
+    if (!order || !list || (status = split_table_order(order, splits)) != ART_OK)
+        goto out;
+    for (size_t k = 0; k < splits->count && count < topology_edges(n_taxa); k++) {
+        size_t i = order[k];
+        const uint64_t *bits = split_table_bits(splits, i);
+        if (!split_is_trivial(bits, n_taxa) &&
+            (split_frequency(splits, i) < least || !fits(bits, list, count, n_taxa)))
+            continue;
+        cluster *new = &list[count++];
+        *new = make_cluster(bits, n_taxa);
+        new->node.support = fmin(1, split_frequency(splits, i));
+        if (splits->known[i] > 0) {
+            new->node.length = splits->mean[i];
+            new->node.length_sd = split_sd(splits, i);
+        }
+    }
+    status = arrange(c, list, count, n_taxa);
+out:
+    free(order);
+    free(list);
+    return status;
+}
+
+static double support_of(const newick_node *node)
+{
+    double value;
+    if (newick_annotation(&value, node, "prob") ||
+        (node->n_children && node->label &&
+         number_double(&value, node->label, node->label_length) == ART_OK))
+        return value;
+    return (double)NAN;
+}
+
+/* bits [count][words] becomes the taxa below every node, or beside it if taxon 0 is below. */
+static void sides_without_taxon_0(uint64_t *bits, const newick *n, const int32_t *leaf,
+                                  int32_t n_taxa)
+{
+    size_t words = split_words(n_taxa);
+    for (int32_t taxon = 0; taxon < n_taxa; taxon++)
+        bits[(size_t)leaf[taxon] * words + (size_t)taxon / 64] |= (uint64_t)1 << (taxon % 64);
+    for (int32_t i = n->count - 1; i > 0; i--)
+        for (size_t w = 0; w < words; w++)
+            bits[(size_t)n->node[i].parent * words + w] |= bits[(size_t)i * words + w];
+    for (int32_t i = 1; i < n->count; i++) {
+        uint64_t *own = bits + (size_t)i * words;
+        if (split_has(own, 0))
+            for (size_t w = 0; w < words; w++)
+                own[w] = bits[w] & ~own[w]; /* the root has them all */
+    }
+}
+
+int consensus_from_newick(consensus *c, const newick *n, const tree_labels *labels, const input *in,
+                          diag *d)
+{
+    int32_t n_taxa = labels->taxa->count, count = 0;
+    memset(c, 0, sizeof *c);
+    for (int32_t i = 0; i < n->count; i++)
+        if (n->node[i].n_children == 1)
+            return diag_error(d, ART_ERR_INPUT, input_place(in, n->node[i].from),
+                              "a node with a single child -- remove the extra parentheses");
+    int32_t *leaf = mem_zeros((size_t)n_taxa, sizeof *leaf);
+    uint64_t *bits = mem_zeros((size_t)n->count * split_words(n_taxa), sizeof *bits);
+    cluster *list = mem_zeros((size_t)n->count, sizeof *list);
+    int status = ART_ERR_NOMEM;
+    if (!leaf || !bits || !list)
+        goto out;
+    if ((status = tree_match_leaves(leaf, n, labels, in, d)) != ART_OK)
+        goto out;
+    sides_without_taxon_0(bits, n, leaf, n_taxa);
+    for (int32_t i = 1; i < n->count; i++) {
+        const newick_node *node = &n->node[i];
+        cluster *new = &list[count++];
+        *new = make_cluster(bits + (size_t)i * split_words(n_taxa), n_taxa);
+        new->node.support = support_of(node);
+        new->node.length = node->has_length ? node->length : (double)NAN;
+        /* Both children of a root with two are one branch; the first child is node 1. */
+        if (i > 1 && node->parent == 0 && n->node[0].n_children == 2) {
+            list[0].node.length += new->node.length;
+            if (isnan(list[0].node.support))
+                list[0].node.support = new->node.support;
+            count--;
+        }
+    }
+    status = arrange(c, list, count, n_taxa);
+out:
+    free(leaf);
+    free(bits);
+    free(list);
+    return status;
+}
+
+/* What stands behind a node: support and length, as Newick labels or as annotations. */
+static void write_node(buffer *out, const consensus_node *node, bool annotate)
+{
+    bool inner = node->taxon < 0;
+    if (annotate && !isnan(node->support)) {
+        buffer_text(out, "[&prob=");
+        buffer_double(out, node->support, 9);
+        buffer_printf(out, ",prob(percent)=\"%d\"]", (int)(100 * node->support + 0.5));
+    } else if (!annotate && inner && !isnan(node->support)) {
+        buffer_double(out, node->support, 6);
+    }
+    if (isnan(node->length))
+        return;
+    buffer_char(out, ':');
+    buffer_double(out, node->length, 9);
+    if (annotate && !isnan(node->length_sd)) {
+        buffer_text(out, "[&length_mean=");
+        buffer_double(out, node->length, 9);
+        buffer_text(out, ",length_sd=");
+        buffer_double(out, node->length_sd, 9);
+        buffer_char(out, ']');
+    }
+}
+
+/* The nodes are in the order of the text: only the closing parentheses have to be found. */
+static void write_tree(buffer *out, const consensus *c, const taxa *names, bool annotate)
+{
+    for (int32_t i = 0; i < c->count; i++) {
+        const consensus_node *node = &c->node[i];
+        if (node->taxon < 0) {
+            buffer_char(out, '(');
+            continue;
+        }
+        if (annotate)
+            buffer_printf(out, "%d", node->taxon + 1);
+        else
+            nexus_write_name(out, names->name[node->taxon], QUOTE_NEWICK);
+        write_node(out, node, annotate);
+        int32_t next = i + 1 < c->count ? c->node[i + 1].parent : -1;
+        for (int32_t at = node->parent; at != next; at = c->node[at].parent) {
+            buffer_char(out, ')');
+            write_node(out, &c->node[at], annotate);
+        }
+        buffer_char(out, next < 0 ? ';' : ',');
+    }
+}
+
+void consensus_write_newick(buffer *out, const consensus *c, const taxa *names)
+{
+    write_tree(out, c, names, false);
+}
+
+void consensus_write_nexus(buffer *out, const consensus *c, const taxa *names, const char *name)
+{
+    buffer_printf(out, "#NEXUS\n\nbegin taxa;\n\tdimensions ntax=%d;\n\ttaxlabels\n", names->count);
+    for (int32_t i = 0; i < names->count; i++) {
+        buffer_text(out, "\t\t");
+        nexus_write_name(out, names->name[i], QUOTE_NEXUS);
+        buffer_char(out, '\n');
+    }
+    buffer_text(out, "\t\t;\nend;\nbegin trees;\n\ttranslate\n");
+    for (int32_t i = 0; i < names->count; i++) {
+        buffer_printf(out, "\t\t%d\t", i + 1);
+        nexus_write_name(out, names->name[i], QUOTE_NEXUS);
+        buffer_text(out, i + 1 < names->count ? ",\n" : "\n");
+    }
+    buffer_text(out, "\t\t;\n   tree ");
+    nexus_write_name(out, name, QUOTE_NEXUS);
+    buffer_text(out, " = [&U] ");
+    write_tree(out, c, names, true);
+    buffer_text(out, "\nend;\n");
+}

@@ -1,0 +1,57 @@
+/* consensus.h: one tree for many, with nodes of any degree.
+ *
+ *     consensus c;
+ *     status = consensus_build(&c, &splits, CONSENSUS_MAJORITY);
+ *     consensus_write_newick(&out, &c, &taxa);
+ *     consensus_free(&c); */
+#ifndef TREE_CONSENSUS_H
+#define TREE_CONSENSUS_H
+
+#include "base/buffer.h"
+#include "tree/splits.h"
+#include "tree/tree.h"
+
+/* STRICT has the splits of all trees, MAJORITY those of more than half of them. EXTENDED goes
+ * on, the most frequent first, with every split that is compatible with those before. */
+typedef enum consensus_kind {
+    CONSENSUS_STRICT,
+    CONSENSUS_MAJORITY,
+    CONSENSUS_EXTENDED
+} consensus_kind;
+
+typedef struct consensus_node {
+    int32_t parent;   /* -1 for node 0 */
+    int32_t taxon;    /* -1 for an inner node */
+    double support;   /* frequency of the split of the branch above; NaN if unknown */
+    double length;    /* mean length of that branch; NaN if unknown */
+    double length_sd; /* NaN if unknown */
+} consensus_node;
+
+/* Node 0 is the inner node next to taxon 0. Parents come before children, subtrees one after
+ * another by their smallest taxon: the order in which the tree is written. */
+typedef struct consensus {
+    int32_t n_taxa;
+    int32_t count;
+    consensus_node *node; /* [count]; owned */
+} consensus;
+
+/* From a table with at least one tree. Equal frequencies are taken in the order of
+ * split_table_order. */
+int consensus_build(consensus *c, const split_table *splits, consensus_kind kind);
+
+/* From the text of a tree (tree_file_next_text): a consensus tree that was written before, or
+ * any other tree with nodes of more than two children. Support is the annotation `prob`, or else
+ * the label of an inner node if it is a number. *c is always safe to free. */
+int consensus_from_newick(consensus *c, const newick *n, const tree_labels *labels, const input *in,
+                          diag *d);
+
+void consensus_free(consensus *c); /* safe on a zeroed or freed one */
+
+/* Newick with names, supports (0 to 1) as labels of inner nodes, and lengths where known. */
+void consensus_write_newick(buffer *out, const consensus *c, const taxa *names);
+
+/* A NEXUS file in the form of MrBayes' .con.tre, for FigTree: TAXA block, TRANSLATE, and one
+ * tree with annotations: prob, prob(percent), length_mean, length_sd. name is the tree's. */
+void consensus_write_nexus(buffer *out, const consensus *c, const taxa *names, const char *name);
+
+#endif
