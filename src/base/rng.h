@@ -27,6 +27,8 @@ enum rng_purpose {
     RNG_BENCH = 10,
     RNG_START = 11,        /* stepwise-addition starting trees of exploration */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
+    RNG_SAMPLE = 13,       /* draws from a trained model */
+    RNG_SAMPLE_BRANCH = 14,
 };
 
 typedef struct rng {

@@ -1,9 +1,8 @@
 #include "cli/command.h"
 
 const command *const COMMANDS[] = {
-    &evaluate_command,
-    &check_command,
-    NULL,
+    &score_command, &kl_command, &sample_command, &evaluate_command, &check_command,
+    &embed_command, NULL,
 };
 
 const option COMMON_MESSAGES[] = {

@@ -78,7 +78,11 @@ typedef struct command {
 } command;
 
 extern const command check_command;
+extern const command embed_command;
 extern const command evaluate_command;
+extern const command kl_command;
+extern const command sample_command;
+extern const command score_command;
 
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];

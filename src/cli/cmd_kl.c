@@ -1,0 +1,67 @@
+/* kl: how far a model is from the true distribution of trees. */
+#include "artreeformer.h"
+#include "cli/model_input.h"
+#include "infer/divergence.h"
+#include "tree/tree_set.h"
+
+typedef struct settings {
+    common_settings common;
+    model_settings model;
+    option_files truth;
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .model = MODEL_DEFAULTS};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_FILES(settings, truth, "--truth", REQUIRED,
+                 "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
+                 "are averaged"),
+    OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
+    OPTION_HEADING("Running"),
+    OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+static int run(session *s, void *chosen)
+{
+    const settings *set = chosen;
+    model_input in = {0};
+    tree_set truth = {0};
+    const tree_options options = {
+        .taxa = &in.file.taxa, .taxa_from = "the model", .use = TREE_TOPOLOGY};
+    divergence result;
+    int status = model_input_open(&in, s, &set->model);
+    if (status == ART_OK)
+        status = tree_set_read(&truth, NULL, set->truth.path, (size_t)set->truth.count, &options,
+                               &s->diag);
+    if (status == ART_OK)
+        status = divergence_compute(&result, in.file.trees, truth.decision, truth.weight,
+                                    truth.count, MODEL_BATCH);
+    if (status != ART_OK)
+        goto out;
+    session_notes(s);
+    output_printf(&s->table, "kl\t%.9g\n", result.kl);
+    output_printf(&s->table, "total_variation\t%.9g\n", result.total_variation);
+    output_printf(&s->table, "trees\t%zu\n", truth.count);
+    output_printf(&s->table, "mass_below_minus_50\t%.9g\n", result.far_mass);
+out:
+    tree_set_free(&truth);
+    model_input_close(&in);
+    return status;
+}
+
+const command kl_command = {
+    .name = "kl",
+    .summary = "divergence of a model from the true distribution of trees",
+    .description =
+        "Prints KL(truth || q), the total variation, the number of distinct topologies of the "
+        "truth, and mass_below_minus_50, the share of the truth with log q below -50. The truth is "
+        "the average of the distributions of the given files.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

@@ -1,0 +1,278 @@
+/* score, kl, sample and embed as a user runs them, on the golden models. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/golden.h"
+#include "support/run.h"
+
+#include "tree/tree_set.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The golden trees as a file of the scratch folder. */
+static const char *golden_trees(const golden *g)
+{
+    static char text[1 << 20];
+    size_t used = 0, i;
+    json_t *text_of;
+    json_array_foreach(json_object_get(g->json, "trees"), i, text_of)
+    {
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s\n", json_string_value(text_of));
+        assert_true(used < sizeof text);
+    }
+    return scratch_write("golden.nwk", text);
+}
+
+static __attribute__((format(printf, 1, 2))) run_result run_format(const char *format, ...)
+{
+    char line[9000];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    return run_line(NULL, line);
+}
+
+/* The number behind `key` and a tab in a text of lines. */
+static double field(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, n) == 0 && line[n] == '\t')
+            return strtod(line + n + 1, NULL);
+    }
+    fail_msg("no %s in\n%s", key, text);
+    return 0;
+}
+
+static void one_model(const char *name)
+{
+    golden g;
+    char path[64], key[16];
+    golden_load(&g, name);
+    scratch_make();
+    snprintf(path, sizeof path, "golden/%s.safetensors", name);
+    const char *model = shared_path(path), *trees = golden_trees(&g);
+    run_result r = run_format("score --model %s %s", model, trees);
+    check_run(&r, "score", 0, "index\tlog_q\n1\t-", "artreeformer on");
+    for (int i = 0; i < g.count; i++) {
+        snprintf(key, sizeof key, "%d", i + 1);
+        check_near(field(r.out, key), g.log_q[i], 2e-4); /* the network is float */
+    }
+    run_result threads = run_format("score -T 3 --cache-memory 0 --model %s %s", model, trees);
+    assert_string_equal(r.out, threads.out);
+    static const char *const ways[] = {"two-pass", "iterate", "power"};
+    for (int w = 0; w < 3; w++) {
+        run_result other = run_format("score --embedding %s --model %s %s", ways[w], model, trees);
+        check_run(&other, ways[w], 0, "index\tlog_q", NULL);
+        for (int i = 0; i < g.count; i++) {
+            snprintf(key, sizeof key, "%d", i + 1);
+            check_near(field(other.out, key), g.log_q[i], 2e-4);
+        }
+        run_free(&other);
+    }
+    run_free(&threads);
+    run_free(&r);
+    scratch_remove();
+    golden_free(&g);
+}
+
+static void score_matches_golden(void **state)
+{
+    (void)state;
+    one_model("tiny_n5");
+    one_model("small_n8");
+    one_model("ds1_d100");
+}
+
+static void score_refuses_other_taxa(void **state)
+{
+    (void)state;
+    const char *model = shared_path("golden/tiny_n5.safetensors");
+    scratch_make();
+    run_result r = run_format("score --model %s %s", model,
+                              scratch_write("other.nwk", "((a,b),(c,x),(d,y));\n"));
+    check_run(&r, "other taxa", 2, NULL, "'x'|'y'|'e'|the model");
+    run_free(&r);
+    r = run_format("score --model %s %s", model, "/nowhere/trees.nwk");
+    check_run(&r, "no trees", 2, NULL, "/nowhere/trees.nwk");
+    run_free(&r);
+    r = run_format("score --model %s %s", "/nowhere/model", "/nowhere/trees.nwk");
+    check_run(&r, "no model", 2, NULL, "/nowhere/model");
+    run_free(&r);
+    r = run_format("score --model %s %s", scratch_path("other.nwk"), scratch_path("other.nwk"));
+    check_run(&r, "not a model", 2, NULL, "other.nwk: error|safetensors");
+    run_free(&r);
+    r = run_format("score %s", scratch_path("other.nwk"));
+    check_run(&r, "model forgotten", 2, NULL, "--model");
+    run_free(&r);
+    char line[4096];
+    scratch_write("one.nwk", "((a,b),(c,d),e);\n");
+    snprintf(line, sizeof line, "score --model %s %s", model, scratch_path("one.nwk"));
+    r = run_line(&(run_options){.out = "/dev/full"}, line);
+    check_run(&r, "full device", 1, NULL, "standard output");
+    run_free(&r);
+    scratch_remove();
+}
+
+static void kl_is_that_of_the_definition(void **state)
+{
+    (void)state;
+    golden g;
+    golden_load(&g, "tiny_n5");
+    scratch_make();
+    const char *model = shared_path("golden/tiny_n5.safetensors");
+    char text[4096] = "#NEXUS\nbegin trees;\n";
+    size_t used = strlen(text);
+    double kl = 0, distance = 0, sum = 0;
+    for (int i = 0; i < g.count; i++)
+        sum += i + 1;
+    for (int i = 0; i < g.count; i++) { /* truth: proportional to 1, 2, 3, .. */
+        double p = (i + 1) / sum;
+        kl += p * (log(p) - g.log_q[i]);
+        distance += fabs(p - exp(g.log_q[i])) / 2;
+        json_t *text_of = json_array_get(json_object_get(g.json, "trees"), (size_t)i);
+        used += (size_t)snprintf(text + used, sizeof text - used, "tree t%d = [&U] [&W %.17g] %s\n",
+                                 i, p, json_string_value(text_of));
+    }
+    snprintf(text + used, sizeof text - used, "end;\n");
+    run_result r = run_format("kl --model %s --truth %s", model, scratch_write("t.trprobs", text));
+    check_run(&r, "kl", 0, "kl\t|total_variation\t|trees\t15\n|mass_below_minus_50\t0\n", NULL);
+    check_near(field(r.out, "kl"), kl, 1e-5); /* float network, log q to 1e-6 or so */
+    check_near(field(r.out, "total_variation"), distance, 1e-5);
+    run_free(&r);
+    json_t *first = json_array_get(json_object_get(g.json, "trees"), 0);
+    r = run_format("kl --model %s --truth %s", model,
+                   scratch_write("one.nwk", json_string_value(first)));
+    check_near(field(r.out, "kl"), -g.log_q[0], 1e-5);
+    check_near(field(r.out, "total_variation"), 1 - exp(g.log_q[0]), 1e-5);
+    run_free(&r);
+    scratch_remove();
+    golden_free(&g);
+}
+
+static void kl_of_an_untrained_model_on_ds1(void **state)
+{
+    (void)state;
+    const char *model = shared_path("golden/ds1_d100.safetensors");
+    char line[8192];
+    snprintf(line, sizeof line, "kl --model %s --truth", model);
+    for (int i = 1; i <= 10; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "data/trees/DS1/truth/rep_%d.trprobs", i);
+        snprintf(line + strlen(line), sizeof line - strlen(line), " %s", shared_path(file));
+    }
+    run_result r = run_line(NULL, line);
+    check_run(&r, "kl of DS1", 0, "trees\t2784\n|mass_below_minus_50\t1\n", NULL);
+    run_free(&r);
+}
+
+/* Counts of the 15 topologies in a file of trees, in the golden order. */
+static void count_topologies(double *count, const char *path, const golden *g, int n)
+{
+    tree_set s;
+    diag d;
+    diag_init(&d);
+    check_status(tree_set_read(&s, NULL, &path, 1, NULL, &d));
+    assert_int_equal(d.count, 0);
+    assert_int_equal(s.n_trees, n);
+    for (int i = 0; i < g->count; i++) {
+        int64_t at = tree_set_find(&s, g->decision + (ptrdiff_t)i * (g->n_taxa - 3));
+        count[i] = at < 0 ? 0 : s.weight[at] * n;
+    }
+    tree_set_free(&s);
+    diag_free(&d);
+}
+
+static void sample_draws_from_q(void **state)
+{
+    (void)state;
+    enum { DRAWS = 20000 };
+    golden g;
+    golden_load(&g, "tiny_n5");
+    scratch_make();
+    const char *model = shared_path("golden/tiny_n5.safetensors");
+    static const char *const format[] = {"nexus", "newick"};
+    char line[4096];
+    double count[15], first[15];
+    for (int f = 0; f < 2; f++) {
+        snprintf(line, sizeof line, "sample --model %s -n %d --format %s --seed 7", model, DRAWS,
+                 format[f]);
+        run_result r = run_line(&(run_options){.out = scratch_path("drawn")}, line);
+        check_run(&r, format[f], 0, NULL, NULL);
+        run_free(&r);
+        count_topologies(f ? count : first, scratch_path("drawn"), &g, DRAWS);
+    }
+    double chi = 0;
+    for (int i = 0; i < 15; i++) {
+        double expected = DRAWS * exp(g.log_q[i]);
+        chi += (count[i] - expected) * (count[i] - expected) / expected;
+        check_near(count[i], first[i], 1e-6); /* the format changes nothing */
+    }
+    assert_true(chi < 36.1); /* 14 degrees of freedom: 0.1 % */
+    scratch_remove();
+    golden_free(&g);
+}
+
+static void sample_is_reproducible(void **state)
+{
+    (void)state;
+    const char *model = shared_path("golden/small_n8.safetensors");
+    run_result a = run_format("sample --model %s -n 2500 --format newick", model);
+    run_result b =
+        run_format("sample --model %s -n 2500 --format newick -T 3 --cache-memory 100K", model);
+    run_result few = run_format("sample --model %s -n 10 --format newick", model);
+    run_result other = run_format("sample --model %s -n 10 --format newick --seed 2", model);
+    run_result bare =
+        run_format("sample --model %s -n 10 --format newick %s", model, "--topologies");
+    check_run(&a, "sample", 0, ":|;\n", "lognormal branch lengths");
+    assert_string_equal(a.out, b.out);
+    assert_memory_equal(a.out, few.out, strlen(few.out));
+    assert_string_not_equal(few.out, other.out);
+    assert_null(strchr(bare.out, ':'));
+    run_free(&a);
+    run_free(&b);
+    run_free(&few);
+    run_free(&other);
+    run_free(&bare);
+}
+
+static void embed_gives_hitting_probabilities(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"projected", "two-pass", "iterate", "power"};
+    scratch_make();
+    scratch_write("quartet.nwk", "((t1,t2),(t3,t4));\n");
+    for (int w = 0; w < 4; w++) {
+        run_result r = run_format("embed --embedding %s %s", ways[w], scratch_path("quartet.nwk"));
+        check_run(&r, ways[w], 0, "tree\tnode\tname\tparent\tt1\tt2\tt3\tt4\n", NULL);
+        assert_non_null(strstr(r.out, "1\t1\tt1\t\t1\t0\t0\t0\n"));
+        const char *inner = strstr(r.out, "1\t5\t\t1\t"); /* next to t1 and t2 */
+        assert_non_null(inner);
+        double f[4];
+        assert_int_equal(
+            sscanf(inner, "1\t5\t\t1\t%lf\t%lf\t%lf\t%lf\n", &f[0], &f[1], &f[2], &f[3]), 4);
+        for (int i = 0; i < 4; i++)
+            check_near(f[i], i < 2 ? 0.375 : 0.125, 1e-12); /* the default tolerance */
+        run_free(&r);
+    }
+    scratch_remove();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(score_matches_golden),
+        cmocka_unit_test(score_refuses_other_taxa),
+        cmocka_unit_test(kl_is_that_of_the_definition),
+        cmocka_unit_test(kl_of_an_untrained_model_on_ds1),
+        cmocka_unit_test(sample_draws_from_q),
+        cmocka_unit_test(sample_is_reproducible),
+        cmocka_unit_test(embed_gives_hitting_probabilities),
+    };
+    return cmocka_run_group_tests_name("cmd_model", tests, NULL, NULL);
+}
