@@ -292,3 +292,13 @@ void output_discard(output *o)
     if (o->path)
         release(o);
 }
+
+int output_whole(const char *path, const void *bytes, size_t n, diag *d)
+{
+    output o;
+    int status = output_open(&o, path, d);
+    if (status != ART_OK)
+        return status;
+    output_write(&o, bytes, n);
+    return output_close(&o, d);
+}

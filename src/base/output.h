@@ -62,6 +62,9 @@ int output_flush(output *o);
  * ART_ERR_NOMEM). */
 int output_close(output *o, diag *d);
 
+/* A file of the given bytes, whole or not at all: open, write and close in one. */
+int output_whole(const char *path, const void *bytes, size_t n, diag *d);
+
 /* Gives the file up: the old one stays. Safe on a zeroed or closed output. */
 void output_discard(output *o);
 

@@ -2,27 +2,21 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/banner.h"
+#include "cli/dataset.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "seq/alignment_stats.h"
 
 typedef struct settings {
     common_settings common;
-    const char *msa;
-    bool phylip_strict;
-    bool full_names;
+    dataset_settings data;
 } settings;
 
 static const settings DEFAULTS = {.common = COMMON_DEFAULTS};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
-    OPTION_FILE(settings, msa, "-s --msa", REQUIRED,
-                "alignment: FASTA, PHYLIP or NEXUS, plain or gzipped; - is standard input"),
-    OPTION_FLAG(settings, phylip_strict, "--phylip-strict", OPTIONAL,
-                "PHYLIP: the name is the first ten columns"),
-    OPTION_FLAG(settings, full_names, "--full-names", OPTIONAL,
-                "FASTA: the name is the whole header line, not its first word"),
+    OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
@@ -31,7 +25,7 @@ static void put_summary(output *o, const settings *set, const alignment *a,
                         const alignment_stats *stats)
 {
     output_text(o, "alignment\t");
-    output_field(o, set->msa);
+    output_field(o, set->data.alignment);
     output_printf(o, "\nformat\t%s\n", alignment_format_name(a->format));
     output_printf(o, "taxa\t%d\nsites\t%zu\npatterns\t%zu\n", a->n_taxa, a->n_sites, a->n_patterns);
     output_printf(o, "constant_sites\t%zu\n", stats->constant_sites);
@@ -56,27 +50,25 @@ static void put_sequences(output *o, const alignment *a, const alignment_stats *
 static int run(session *s, void *chosen)
 {
     const settings *set = chosen;
-    alignment a = {0};
+    dataset data = {0};
     alignment_stats stats = {0};
-    alignment_options options = {.phylip_strict = set->phylip_strict,
-                                 .full_names = set->full_names};
     double start = clock_seconds();
-    int status = alignment_read(&a, set->msa, &options, &s->diag);
+    int status = dataset_read(&data, &set->data, &s->diag);
     double seconds = clock_seconds() - start;
     if (status == ART_OK)
-        status = alignment_stats_compute(&stats, &a);
+        status = alignment_stats_compute(&stats, &data.alignment);
     if (status != ART_OK)
         goto out;
     session_notes(s);
     char text[FORMAT_SIZE];
-    put_summary(&s->table, set, &a, &stats);
+    put_summary(&s->table, set, &data.alignment, &stats);
     output_printf(&s->table, "loading_time\t%s\n", format_seconds(text, sizeof text, seconds));
     output_printf(&s->table, "loading_memory\t%s\n",
                   format_bytes(text, sizeof text, peak_memory()));
-    put_sequences(&s->table, &a, &stats);
+    put_sequences(&s->table, &data.alignment, &stats);
 out:
     alignment_stats_free(&stats);
-    alignment_free(&a);
+    dataset_free(&data);
     return status;
 }
 

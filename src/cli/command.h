@@ -77,6 +77,8 @@ typedef struct command {
     int (*run)(session *s, void *settings);
 } command;
 
+extern const command summarize_command;
+extern const command compare_command;
 extern const command check_command;
 extern const command embed_command;
 extern const command evaluate_command;
