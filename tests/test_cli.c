@@ -89,12 +89,315 @@ static void full_standard_output_is_an_error(void **state)
     }
 }
 
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir(scratch_make()), 0);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir("/"), 0);
+    scratch_remove();
+    return 0;
+}
+
+/* Runs a line that must succeed. */
+static void run_well(const char *arguments)
+{
+    run_result r = run_line(NULL, arguments);
+    check_run(&r, arguments, 0, NULL, NULL);
+    run_free(&r);
+}
+
+static const char ALIGNMENT[] = ">a\nACGTACGTAA\n>b\nACGTACGTAC\n>c\nACGAACTTAC\n>d\nAC-AACTT--\n"
+                                ">e\nACGTACGTAC\n";
+static const char TREES[] = "((a,b),c,(d,e));\n((a,b),d,(c,e));\n((a,b),c,(d,e));\n";
+
+static void check_describes_the_alignment(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    static const line table[] = {
+        {"check -s a.fasta", 0,
+         "format\tFASTA\n|taxa\t5\n|sites\t10\n|patterns\t|constant_sites\t7\n|"
+         "informative_sites\t2\n|identical_sequences\t1\n|"
+         "loading_time\t|loading_memory\t|\nd\t0.3000\t\n|\ne\t0.0000\tb\n",
+         NULL},
+        {"check --msa=a.fasta --quiet", 0, "taxa\t5\n", NULL},
+        {"check", 2, NULL, "option -s FILE is missing"},
+        {"check a.fasta", 2, NULL, "unexpected argument 'a.fasta'"},
+        {"check -s absent.fasta", 2, NULL, "absent.fasta: error: |No such file or directory"},
+        {"check -s .", 2, NULL, "error: "},
+        {"check -s a.fasta -s a.fasta", 2, NULL, "-s is given twice"},
+        {"check -s a.fasta --threds 3", 2, NULL, "unknown option '--threds'"},
+    };
+    CHECK_LINES(table);
+    run_result r = run_line(&(run_options){.input = ALIGNMENT}, "check -s -");
+    check_run(&r, "check -s -", 0, "alignment\t-\n|taxa\t5\n", NULL);
+    run_free(&r);
+    assert_int_equal(scratch_count(), 1); /* it writes nothing */
+}
+
+static char *read_file(const char *name)
+{
+    char *text = file_text(scratch_path(name));
+    if (!text)
+        fail_msg("%s was not written", name);
+    return text;
+}
+
+static void check_same_files(const char *a, const char *b)
+{
+    char *x = read_file(a), *y = read_file(b);
+    assert_string_equal(x, y);
+    free(x);
+    free(y);
+}
+
+static void simulate_writes_what_others_read(void **state)
+{
+    (void)state;
+    run_well("simulate --taxa 12 --sites 300 --seed 7 --prefix one -T 1");
+    run_well("simulate -n 12 -l 300 --seed 7 --prefix four -T 4 --quiet");
+    check_same_files("one.fasta", "four.fasta");
+    check_same_files("one.nwk", "four.nwk");
+    run_well("simulate --tree one.nwk --sites 300 --seed 7 --prefix again --format phylip");
+    run_well("simulate --tree one.nwk --sites 300 --seed 7 --prefix other --format nexus");
+    static const line table[] = {
+        {"check -s one.fasta", 0, "format\tFASTA\n|taxa\t12\n|sites\t300\n", NULL},
+        {"check -s again.phy", 0, "format\tPHYLIP\n|taxa\t12\n|sites\t300\n", NULL},
+        {"check -s other.nex", 0, "format\tNEXUS\n|taxa\t12\n|sites\t300\n", NULL},
+        {"compare one.nwk again.nwk other.nwk", 0, "1\t0\t0\t0\n|3\t0\t0\t0\n", NULL},
+        {"simulate --taxa 2", 2, NULL, "--taxa: bad value '2'"},
+        {"simulate -m HKY --prefix x", 2, NULL, "HKY"},
+        {"simulate -m LG --prefix x", 2, NULL, "LG"},
+        {"simulate --taxa 5 --tree one.nwk", 2, NULL, "--taxa and --tree exclude each other"},
+        {"simulate --mean 1 --rate 1", 2, NULL, "--mean and --rate exclude each other"},
+        {"simulate --tree absent.nwk --prefix x", 2, NULL, "absent.nwk"},
+        {"simulate --prefix absent/x", 1, NULL, "absent/x.log: error: cannot write: No such file"},
+    };
+    CHECK_LINES(table);
+}
+
+static void summarize_writes_its_files(void **state)
+{
+    (void)state;
+    scratch_write("t.nwk", TREES);
+    static const line table[] = {
+        {"summarize t.nwk", 0,
+         "credible_set\ttopologies\tprobability\n|0.5\t1\t0.666667\n|0.99\t2\t1.000000\n",
+         "3 trees, 2 distinct topologies, 5 taxa|files written:|t.nwk.contree|please cite"},
+        {"summarize t.nwk", 3, NULL, "t.nwk.trprobs: error: results exist -- --redo"},
+        {"summarize t.nwk --redo --quiet", 0, "credible_set", NULL},
+        {"summarize t.nwk t.nwk --prefix both --burnin 1", 0, "0.5\t", NULL},
+        {"summarize t.nwk --burnin 0.5 --prefix x", 0, "0.5\t", NULL},
+        {"summarize t.nwk --burnin 3 --prefix y", 2, NULL, "error"},
+        {"summarize t.nwk --burnin 1.5 --prefix y", 2, NULL, "whole number, or a share below 1"},
+        {"summarize t.nwk --consensus strict --prefix z", 0, NULL, NULL},
+        {"summarize t.nwk --consensus stric --prefix y", 2, NULL, "did you mean strict?"},
+        {"summarize", 2, NULL, "TREES are missing"},
+        {"summarize z.contree --prefix y", 2, NULL, "z.contree:1:"}, /* has polytomies */
+    };
+    CHECK_LINES(table);
+    char *text = read_file("t.nwk.contree");
+    assert_string_equal(text, "(a,b,(c,(d,e)0.666667)1);\n");
+    free(text);
+    text = read_file("z.contree");
+    assert_string_equal(text, "(a,b,(c,d,e)1);\n");
+    free(text);
+    text = read_file("t.nwk.log");
+    if (!strstr(text, "artreeformer " ART_VERSION) || !strstr(text, "command: ") ||
+        !strstr(text, "peak memory"))
+        fail_msg("the log is\n%s", text);
+    free(text);
+    run_result r = run_line(&(run_options){.input = TREES}, "summarize - --prefix piped");
+    check_run(&r, "summarize -", 0, "credible_set", NULL);
+    run_free(&r);
+    check_same_files("piped.trprobs", "t.nwk.trprobs");
+    /* what was written is the same distribution */
+    static const line back[] = {
+        {"compare t.nwk --with t.nwk.trprobs", 0, "split_deviation\t", NULL},
+    };
+    CHECK_LINES(back);
+}
+
+static void compare_prints_distances(void **state)
+{
+    (void)state;
+    scratch_write("t.nwk", TREES);
+    scratch_write("u.nwk", "((a,c),b,(d,e));((a,b),c,(d,e));");
+    scratch_write("v.nwk", "((a,c),b,(d,f));");
+    static const line table[] = {
+        {"compare t.nwk", 0, "tree\t1\t2\t3\n1\t0\t2\t0\n2\t2\t0\t2\n3\t0\t2\t0\n", NULL},
+        {"compare t.nwk u.nwk", 0, "4\t2\t4\t2\t0\t2\n", NULL},
+        {"compare t.nwk --with t.nwk", 0,
+         "total_variation\t0\n|split_deviation\t0\n|kl\t0\n|missing\t0\n", NULL},
+        /* p = (2/3, 1/3, 0), q = (1/2, 0, 1/2); ab: 1, 1/2; de: 2/3, 1; ce: 1/3, 0; ac: 0, 1/2 */
+        {"compare t.nwk --with u.nwk", 0,
+         "total_variation\t0.5\n|split_deviation\t0.294627825\n|"
+         "largest_split_deviation\t0.353553391\n|kl\tinf\n|missing\t0.333333333\n|"
+         "missing_reverse\t0.5\n",
+         NULL},
+        {"compare t.nwk v.nwk", 2, NULL, "v.nwk|f"},
+        {"compare t.nwk --with v.nwk", 2, NULL, "v.nwk|f"},
+        {"compare t.nwk --with", 2, NULL, "--with needs a value"},
+        {"compare", 2, NULL, "TREES are missing"},
+    };
+    CHECK_LINES(table);
+}
+
+static void inputs_are_never_overwritten(void **state)
+{
+    (void)state;
+    scratch_write("run.trprobs", TREES);
+    scratch_write("run.log", TREES);
+    assert_int_equal(symlink("run.trprobs", "link.contree"), 0);
+    static const line table[] = {
+        {"summarize run.trprobs --prefix run --redo", 2, NULL,
+         "run.trprobs: error: is an input (run.trprobs) and would be overwritten"},
+        {"summarize run.log --prefix run --redo", 2, NULL, "run.log: error: is an input"},
+        {"summarize run.trprobs --prefix link --redo", 2, NULL, "link.contree: error: is an input"},
+    };
+    CHECK_LINES(table);
+    check_same_files("run.trprobs", "run.log");
+    assert_int_equal(scratch_count(), 3);
+}
+
+/* Bad input: exit code 2, the message has the place, and results of before are untouched. */
+static void bad_input_changes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *text, *arguments, *err;
+    } table[] = {
+        {"empty", "", "check -s empty", "empty: error: "},
+        {"blank", "\n\n", "check -s blank", "blank: error: "},
+        {"ragged", ">a\nACGT\n>b\nACG\n>c\nACGT\n", "check -s ragged", "ragged:3:"},
+        {"letter", ">a\nACGT\n>b\nACZT\n>c\nACGT\n", "check -s letter", "letter:4:3: error: |'Z'"},
+        {"two", ">a\nACGT\n>b\nACGT\n", "check -s two", "error: "},
+        {"twice", ">a\nAC\n>a\nAC\n>b\nAC\n", "check -s twice", "twice:3:|'a'"},
+        {"nopar", "((a,b),c,d;", "summarize nopar --prefix old --redo", "nopar:1:"},
+        {"nosemi", "((a,b),c,d)", "summarize nosemi --prefix old --redo", "nosemi:1:"},
+        {"poly", "(a,b,c,d,e);", "summarize poly --prefix old --redo", "poly:1:"},
+        {"number", "(a:1,b:0x1,c:1);", "summarize number --prefix old --redo", "number:1:"},
+        {"taxa", "((a,b),c,d);((a,b),c,x);", "summarize taxa --prefix old --redo", "'x'"},
+        {"nul", NULL, "summarize absent --prefix old --redo", "absent: error: "},
+    };
+    scratch_write("old.trprobs", "precious");
+    scratch_write("old.contree", "precious");
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].text)
+            scratch_write(table[i].name, table[i].text);
+        run_result r = run_line(NULL, table[i].arguments);
+        check_run(&r, table[i].arguments, 2, NULL, table[i].err);
+        assert_string_equal(r.out, "");
+        run_free(&r);
+        check_same_files("old.trprobs", "old.contree");
+    }
+    char *text = read_file("old.contree");
+    assert_string_equal(text, "precious");
+    free(text);
+}
+
+/* Names that look like options, markup or formulas are names and nothing else. */
+static void strange_names_are_harmless(void **state)
+{
+    (void)state;
+    scratch_write("s.fasta", ">--help\nACGT\n>=cmd()\nACGA\n><script>\nACGC\n>$(touch\nACGG\n"
+                             ">../../x\nACGT\n");
+    scratch_write("s.nwk", "(('--help','=cmd()'),'<script>',('$(touch','../../x'));\n");
+    static const line table[] = {
+        {"check -s s.fasta", 0, "\n--help\t0|\n=cmd()\t|\n<script>\t|\n$(touch\t|\n../../x\t",
+         NULL},
+        {"summarize s.nwk --prefix s", 0, NULL, NULL},
+        {"compare s.contree s.map.nwk s.con.tre s.trprobs", 0, "4\t0\t0\t0\t0\n", NULL},
+    };
+    CHECK_LINES(table);
+    char *text = read_file("s.contree");
+    assert_non_null(strstr(text, "--help"));
+    assert_non_null(strstr(text, "'=cmd()'"));
+    free(text);
+}
+
+/* Every output, one after another, on a full device: exit code 1, and its name is said. */
+static void check_full_outputs(const char *arguments, const char *const *suffixes)
+{
+    for (const char *const *suffix = suffixes; *suffix; suffix++) {
+        char name[64];
+        snprintf(name, sizeof name, "full%s", *suffix);
+        unlink(name); /* the log of the run before */
+        assert_int_equal(symlink("/dev/full", name), 0);
+        run_result r = run_line(NULL, arguments);
+        char words[128];
+        snprintf(words, sizeof words, "%s: error: cannot write: No space left", name);
+        check_run(&r, arguments, 1, NULL, words);
+        run_free(&r);
+        assert_int_equal(unlink(name), 0);
+    }
+}
+
+static void full_devices_are_reported(void **state)
+{
+    (void)state;
+    static const char *const summary[] = {".trprobs",    ".contree", ".con.tre", ".map.nwk",
+                                          ".splits.tsv", ".log",     NULL};
+    static const char *const simulated[] = {".fasta", ".nwk", ".log", NULL};
+    static const char *const tables[] = {"check -s a.fasta", "check -h", "compare t.nwk",
+                                         "compare t.nwk --with t.nwk",
+                                         "summarize t.nwk --prefix full --redo"};
+    if (access("/dev/full", W_OK) != 0)
+        skip_because("there is no /dev/full");
+    scratch_write("a.fasta", ALIGNMENT);
+    scratch_write("t.nwk", TREES);
+    check_full_outputs("summarize t.nwk --prefix full --redo", summary);
+    check_full_outputs("simulate --prefix full --redo", simulated);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        run_result r = run_line(&(run_options){.out = "/dev/full"}, tables[i]);
+        check_run(&r, tables[i], 1, NULL, "standard output: error: cannot write: No space left");
+        run_free(&r);
+    }
+    run_result r = run_line(&(run_options){.err = "/dev/full"}, "simulate --prefix full --redo");
+    check_run(&r, "simulate 2>/dev/full", 1, NULL, NULL);
+    run_free(&r);
+}
+
+static void settings_files_and_quiet(void **state)
+{
+    (void)state;
+    scratch_write("set.json", "{\"taxa\": 7, \"sites\": 40, \"prefix\": \"from_file\"}");
+    scratch_write("bad.json", "{\"taxas\": 7}");
+    static const line table[] = {
+        {"simulate --config set.json --sites 50", 0, NULL, "seed: 1"},
+        {"check -s from_file.fasta", 0, "taxa\t7\n|sites\t50\n", NULL},
+        {"simulate --config bad.json", 2, NULL,
+         "bad.json: error: unknown setting 'taxas' -- did you mean 'taxa'?"},
+    };
+    CHECK_LINES(table);
+    run_result r = run_line(NULL, "simulate --quiet --prefix silent");
+    check_run(&r, "simulate --quiet", 0, NULL, NULL);
+    assert_string_equal(r.err, "");
+    run_free(&r);
+}
+
 int main(void)
 {
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_command),
         cmocka_unit_test(every_command_explains_itself),
         cmocka_unit_test(full_standard_output_is_an_error),
+        IN_FOLDER(check_describes_the_alignment),
+        IN_FOLDER(simulate_writes_what_others_read),
+        IN_FOLDER(summarize_writes_its_files),
+        IN_FOLDER(compare_prints_distances),
+        IN_FOLDER(inputs_are_never_overwritten),
+        IN_FOLDER(bad_input_changes_nothing),
+        IN_FOLDER(strange_names_are_harmless),
+        IN_FOLDER(full_devices_are_reported),
+        IN_FOLDER(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

@@ -111,6 +111,13 @@ static void completions_complete(void **state)
                 "COMP_WORDS=(artreeformer --ver) COMP_CWORD=1; _artreeformer; "
                 "echo \"${COMPREPLY[@]}\"'",
                 "--version\n");
+    check_shell("bash",
+                "bash -c '. share/bash-completion/completions/artreeformer; "
+                "COMP_WORDS=(artreeformer simulate --form) COMP_CWORD=2; _artreeformer; "
+                "echo \"${COMPREPLY[@]}\"; "
+                "COMP_WORDS=(artreeformer simulate --format ne) COMP_CWORD=3; _artreeformer; "
+                "echo \"${COMPREPLY[@]}\"'",
+                "--format\nnexus\n");
 }
 
 static void zsh_and_fish_accept_their_completions(void **state)

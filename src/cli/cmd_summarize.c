@@ -9,7 +9,7 @@ typedef struct settings {
     common_settings common;
     option_files trees;
     tree_input_settings input;
-    int consensus; /* of consensus_rule */
+    int consensus; /* of consensus_kind */
 } settings;
 
 static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .consensus = CONSENSUS_MAJORITY};
@@ -62,7 +62,7 @@ static int run(session *s, void *chosen)
              format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
              trees.weight[0]);
     put_credible_sets(&s->table, &trees);
-    status = summary_write(s->prefix, &trees, &splits, (consensus_rule)set->consensus, &s->diag);
+    status = summary_write(s->prefix, &trees, &splits, (consensus_kind)set->consensus, &s->diag);
 out:
     split_table_free(&splits);
     tree_set_free(&trees);

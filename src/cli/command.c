@@ -1,9 +1,19 @@
 #include "cli/command.h"
 
+/* clang-format off */
 const command *const COMMANDS[] = {
-    &score_command, &kl_command, &sample_command, &evaluate_command, &check_command,
-    &embed_command, NULL,
+    &score_command,
+    &kl_command,
+    &sample_command,
+    &evaluate_command,
+    &summarize_command,
+    &compare_command,
+    &simulate_command,
+    &check_command,
+    &embed_command,
+    NULL,
 };
+/* clang-format on */
 
 const option COMMON_MESSAGES[] = {
     OPTION_HEADING("General"),

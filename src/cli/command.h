@@ -79,6 +79,7 @@ typedef struct command {
 
 extern const command summarize_command;
 extern const command compare_command;
+extern const command simulate_command;
 extern const command check_command;
 extern const command embed_command;
 extern const command evaluate_command;

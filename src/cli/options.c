@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +91,27 @@ void option_key(char key[OPTION_NAME], const option *row)
         *c = (char)tolower((unsigned char)*c);
 }
 
-static option_item *find_option(option_set *s, const char *written)
+/* The number of the option of that name, -1 if there is none. */
+static int find_name(const option_set *s, const char *written)
 {
     char name[OPTION_NAME];
     for (int i = 0; i < s->count; i++)
         for (int k = 0; option_name(name, s->item[i].row, k, true); k++)
             if (name[0] == '-' && strcmp(name, written) == 0)
-                return &s->item[i];
-    return NULL;
+                return i;
+    return -1;
+}
+
+static option_item *find_option(option_set *s, const char *written)
+{
+    int i = find_name(s, written);
+    return i < 0 ? NULL : &s->item[i];
+}
+
+bool options_given(const option_set *s, const char *name)
+{
+    int i = find_name(s, name);
+    return i >= 0 && s->item[i].given;
 }
 
 static int unknown_option(option_set *s, const char *written, diag *d)
@@ -391,6 +405,8 @@ void option_value(char value[OPTION_VALUE], const option_set *s, const option_it
     }
     case OPTION_KIND_REAL:
     case OPTION_KIND_DURATION:
+        if (isnan(*(const double *)target))
+            break;
         format_real(value, OPTION_VALUE, *(const double *)target);
         if (item->row->kind == OPTION_KIND_DURATION)
             strcat(value, "s");

@@ -177,8 +177,11 @@ void option_key(char key[OPTION_NAME], const option *row);
 bool option_is_positional(const option *row);
 
 /* The present value as text, as it could be written on the command line; "" where there is none
- * (a text without value, a list of files, a flag). */
+ * (a text without value, a NaN, a list of files, a flag). */
 void option_value(char value[OPTION_VALUE], const option_set *s, const option_item *item);
+
+/* True if the option of that name was given, on the command line or in the settings file. */
+bool options_given(const option_set *s, const char *name);
 
 /* The value an option is in, inside the settings. */
 void *option_target(const option_set *s, const option_item *item);

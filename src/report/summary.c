@@ -32,12 +32,15 @@ static int write_probabilities(buffer *out, sample *s)
 
 static int write_consensus(buffer *out, sample *s)
 {
-    return consensus_write(out, &s->consensus, &s->trees->taxa, s->splits, CONSENSUS_NEWICK);
+    consensus_write_newick(out, &s->consensus, &s->trees->taxa);
+    buffer_char(out, '\n');
+    return ART_OK;
 }
 
 static int write_annotated(buffer *out, sample *s)
 {
-    return consensus_write(out, &s->consensus, &s->trees->taxa, s->splits, CONSENSUS_NEXUS);
+    consensus_write_nexus(out, &s->consensus, &s->trees->taxa, "consensus");
+    return ART_OK;
 }
 
 int summary_lengths(double *length, const int32_t *decision, const split_table *splits)
@@ -126,7 +129,7 @@ static int (*const WRITE[])(buffer *, sample *) = {write_probabilities, write_co
                                                    write_annotated, write_best, write_splits};
 
 int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
-                  consensus_rule rule, diag *d)
+                  consensus_kind kind, diag *d)
 {
     sample s = {.trees = trees, .splits = splits};
     buffer text;
@@ -134,7 +137,7 @@ int summary_write(const char *prefix, const tree_set *trees, const split_table *
     int status = tree_writer_init(&s.writer, &trees->taxa);
     s.writer.digits = 6;
     if (status == ART_OK)
-        status = consensus_build(&s.consensus, splits, rule);
+        status = consensus_build(&s.consensus, splits, kind);
     for (int i = 0; SUMMARY_SUFFIXES[i] && status == ART_OK; i++) {
         char *path = NULL;
         buffer_clear(&text);

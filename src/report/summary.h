@@ -10,7 +10,7 @@
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
-#include "report/consensus.h"
+#include "tree/consensus.h"
 #include "tree/tree_set.h"
 
 /* The suffixes above, NULL at the end. */
@@ -19,7 +19,7 @@ extern const char *const SUMMARY_SUFFIXES[];
 /* Writes them all. trees is normalised (tree_set_normalise); splits holds the splits of the same
  * trees with the same weights. */
 int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
-                  consensus_rule rule, diag *d);
+                  consensus_kind kind, diag *d);
 
 /* length [2N-3] becomes the mean length of each branch of a topology, NaN where none is known. */
 int summary_lengths(double *length, const int32_t *decision, const split_table *splits);
