@@ -29,7 +29,8 @@ void diag_free(diag *d)
 }
 
 /* The message as one line, allocated; NULL when memory is short. */
-static char *message_text(diag_level level, diag_place place, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static char *message_text(diag_level level, diag_place place,
+                                                                const char *format, va_list args)
 {
     char head[64] = "";
     if (place.line && place.column)
@@ -52,7 +53,8 @@ static char *message_text(diag_level level, diag_place place, const char *format
     return text;
 }
 
-static void add(diag *d, diag_level level, diag_place place, const char *format, va_list args)
+__attribute__((format(printf, 4, 0))) static void add(diag *d, diag_level level, diag_place place,
+                                                      const char *format, va_list args)
 {
     if (!d)
         return;
