@@ -44,8 +44,8 @@ static void every_format(void **state)
         ">a\nAC.T\n>b\n;x\nACGA\n>A\nAC-A\n",
         "3 6 I\na ACG\nb ACG\nc ACG\n\nTAC\nAAC\nCAC\n",
         "3 6\na ACG\nTAC\nb ACG\nAAC\nc ACG\nCAC\n",
-        "#NEXUS begin taxa; dimensions ntax=3; taxlabels a 'b''s' c; end; begin characters; "
-        "dimensions nchar=4; matrix a ACGT 'b''s' ACGA c AC[x]GC; end; begin paup; quit; end;",
+        ("#NEXUS begin taxa; dimensions ntax=3; taxlabels a 'b''s' c; end; begin characters; "
+         "dimensions nchar=4; matrix a ACGT 'b''s' ACGA c AC[x]GC; end; begin paup; quit; end;"),
     };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         read_short_of_memory(text[i], strlen(text[i]));

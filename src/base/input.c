@@ -385,12 +385,14 @@ bool input_same_file(const char *path, const char *other)
 
 diag_place input_place(const input *in, const char *at)
 {
-    size_t offset = (size_t)(at - in->text);
+    size_t offset = (size_t)(at - in->text), newlines = 0;
     input_line here = in->index[offset / INPUT_BLOCK];
-    const char *from = in->text + offset / INPUT_BLOCK * INPUT_BLOCK;
-    while ((from = memchr(from, '\n', (size_t)(at - from)))) {
-        from++;
-        here = (input_line){here.line + 1, (size_t)(from - in->text)};
+    const char *block = in->text + offset / INPUT_BLOCK * INPUT_BLOCK;
+    for (const char *p = block; p < at; p++)
+        newlines += *p == '\n';
+    if (newlines) {
+        const char *last = memrchr(block, '\n', (size_t)(at - block));
+        here = (input_line){here.line + newlines, (size_t)(last - in->text) + 1};
     }
     return (diag_place){in->name, here.line + 1, offset - here.start + 1};
 }

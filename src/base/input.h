@@ -40,7 +40,7 @@ typedef struct input_limits {
     size_t ratio; /* of text to compressed bytes, once there are INPUT_RATIO_FROM bytes: 500 */
 } input_limits;
 
-enum { INPUT_BLOCK = 1 << 16, INPUT_RATIO_FROM = 1 << 26 };
+enum { INPUT_BLOCK = 1 << 12, INPUT_RATIO_FROM = 1 << 26 };
 
 /* Reads a file, a pipe, or standard input for the path "-". limits may be NULL.
  * Fails with ART_ERR_INPUT for what the user can put right (no such file, damaged gzip, NUL),
