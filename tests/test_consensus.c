@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/files.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX = 9 };
 
@@ -250,49 +250,37 @@ static void trees_of_any_degree_are_read(void **state)
     taxa_free(&names);
 }
 
-static char folder[64];
-
+/* Nine taxa, 60 sites, two short runs. */
 static void run_mrbayes(void)
 {
-    char path[128], command[256];
-    strcpy(folder, "/tmp/test_consensus_XXXXXX");
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/x.nex", folder);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs("#NEXUS\nbegin data; dimensions ntax=9 nchar=60; format datatype=dna; matrix\n", f);
-    char row[61] = "";
+    char command[4400], row[61] = "";
+    buffer text;
+    buffer_init(&text);
+    buffer_text(&text, "#NEXUS\nbegin data; dimensions ntax=9 nchar=60; format datatype=dna; "
+                       "matrix\n");
     rng r = rng_at(7, RNG_TEST, 0, 0);
     for (int i = 0; i < 60; i++)
         row[i] = "ACGT"[rng_below(&r, 4)];
     for (int taxon = 0; taxon < 9; taxon++) { /* a caterpillar: every row comes from the last */
         for (int i = 0; i < 12; i++)
             row[rng_below(&r, 60)] = "ACGT"[rng_below(&r, 4)];
-        fprintf(f, "taxon_%d %s\n", 9 - taxon, row);
+        buffer_printf(&text, "taxon_%d %s\n", 9 - taxon, row);
     }
-    fputs("; end;\nbegin mrbayes; set autoclose=yes nowarn=yes seed=1 swapseed=1; lset nst=1;\n"
-          "mcmc ngen=4000 samplefreq=20 printfreq=4000 nruns=2 nchains=1 mcmcdiagn=no;\n"
-          "sumt burninfrac=0.25; end;\n",
-          f);
-    assert_int_equal(fclose(f), 0);
+    buffer_text(&text, "; end;\nbegin mrbayes; set autoclose=yes nowarn=yes seed=1 swapseed=1; "
+                       "lset nst=1;\nmcmc ngen=4000 samplefreq=20 printfreq=4000 nruns=2 nchains=1 "
+                       "mcmcdiagn=no;\nsumt burninfrac=0.25; end;\n");
+    const char *folder = scratch_make();
+    scratch_write("x.nex", text.text);
     snprintf(command, sizeof command, "cd %s && mb x.nex > log.txt 2>&1", folder);
     assert_int_equal(system(command), 0);
-}
-
-static const char *result(const char *name)
-{
-    static char path[4][128];
-    static int turn;
-    char *out = path[turn++ % 4];
-    snprintf(out, sizeof path[0], "%s/%s", folder, name);
-    return out;
+    buffer_free(&text);
 }
 
 /* The number behind `words` in MrBayes' log. */
 static double from_log(const char *words)
 {
     input in;
-    check_status(input_read(&in, result("log.txt"), NULL, NULL));
+    check_status(input_read(&in, scratch_path("log.txt"), NULL, NULL));
     const char *at = strstr(in.text, words);
     assert_non_null(at);
     double value = strtod(at + strlen(words), NULL);
@@ -308,7 +296,7 @@ static void against_mrbayes(void **state)
     if (system("command -v mb > /dev/null 2>&1") != 0)
         skip_because("mb (MrBayes) is not installed");
     run_mrbayes();
-    const char *runs[] = {result("x.nex.run1.t"), result("x.nex.run2.t")};
+    const char *runs[] = {scratch_path("x.nex.run1.t"), scratch_path("x.nex.run2.t")};
     tree_options o = {.use = TREE_LENGTHS, .burnin_share = 0.25};
     tree_set both, one[2], theirs;
     split_table all, splits[2];
@@ -321,7 +309,7 @@ static void against_mrbayes(void **state)
     check_near(average, from_log("Average standard deviation of split frequencies = "), 6e-7);
     check_near(largest, from_log("Maximum standard deviation of split frequencies = "), 6e-7);
 
-    const char *trprobs = result("x.nex.trprobs");
+    const char *trprobs = scratch_path("x.nex.trprobs");
     check_status(tree_set_read(&theirs, NULL, &trprobs, 1, NULL, NULL));
     assert_int_equal(both.count, theirs.count);
     /* half of the l1 distance; weights with six decimals */
@@ -329,7 +317,7 @@ static void against_mrbayes(void **state)
 
     tree_file f;
     consensus ours, con;
-    check_status(tree_file_open(&f, result("x.nex.con.tre"), NULL, NULL));
+    check_status(tree_file_open(&f, scratch_path("x.nex.con.tre"), NULL, NULL));
     check_status(tree_file_next_text(&f, NULL));
     check_status(consensus_from_newick(&con, &f.text, &f.labels, &f.in, NULL));
     check_status(consensus_build(&ours, &all, CONSENSUS_MAJORITY));
@@ -350,9 +338,7 @@ static void against_mrbayes(void **state)
         tree_set_free(&one[i]);
         split_table_free(&splits[i]);
     }
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    scratch_remove();
 }
 
 int main(void)

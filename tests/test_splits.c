@@ -175,7 +175,7 @@ static void table_of_splits(void **state)
         assert_true(k == 0 || s.weight[order[k - 1]] >= s.weight[i]);
     }
     uint64_t none = bits("bcd") << 20;
-    assert_int_equal(split_table_find(&s, &none), SPLIT_NONE);
+    assert_int_equal(split_table_find(&s, &none), KEY_NONE);
     free(order);
     topology_free(&t);
     split_table_free(&s);

@@ -1,13 +1,12 @@
 #include "support/check.h"
+#include "support/files.h"
 
 #include "artreeformer.h"
 #include "tree/tree_set.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The ten long runs of a data set, as one distribution. */
 static int read_truth(tree_set *s, int k)
@@ -61,27 +60,19 @@ static void loading_is_fast(void **state)
     tree_set_free(&s);
 }
 
-static void write_file(char *path, const char *text)
-{
-    strcpy(path, "/tmp/test_tree_set_XXXXXX");
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    assert_int_equal(write(descriptor, text, strlen(text)), strlen(text));
-    assert_int_equal(close(descriptor), 0);
-}
-
 /* Files count the same whatever the number of their trees; taxa are matched by name. */
 static void files_are_averaged(void **state)
 {
     (void)state;
-    char path[3][64];
-    write_file(path[0], "(a:1,b:1,(c:1,d:1):4);(a:1,b:2,(c:1,d:1):2);(a:1,c:1,(b:1,d:1):1);"
-                        "(d:1,c:1,(b:3,a:1):3);");
-    write_file(path[1], "#NEXUS begin trees; translate 1 d, 2 c, 3 b, 4 a;"
-                        "tree x = [&W 0.125] (1:1,4:1,(2:1,3:1):7);"
-                        "tree y = [&W 0.875] (1:1,3:1,(2:1,4:1):5); end;");
-    write_file(path[2], "(a,b,(c,e));");
-    const char *paths[] = {path[0], path[1], path[2]};
+    scratch_make();
+    const char *paths[3];
+    paths[0] =
+        scratch_write("a.nwk", "(a:1,b:1,(c:1,d:1):4);(a:1,b:2,(c:1,d:1):2);(a:1,c:1,(b:1,d:1):1);"
+                               "(d:1,c:1,(b:3,a:1):3);");
+    paths[1] = scratch_write("b.nex", "#NEXUS begin trees; translate 1 d, 2 c, 3 b, 4 a;"
+                                      "tree x = [&W 0.125] (1:1,4:1,(2:1,3:1):7);"
+                                      "tree y = [&W 0.875] (1:1,3:1,(2:1,4:1):5); end;");
+    paths[2] = scratch_write("c.nwk", "(a,b,(c,e));");
     tree_set s, t;
     split_table splits;
     tree_options o = {.use = TREE_LENGTHS};
@@ -108,7 +99,7 @@ static void files_are_averaged(void **state)
     check_near(tree_set_distance(&t, &s), (0.375 + 0.3125 + 0.0625) / 2, 1e-15);
     check_near(tree_set_distance(&t, &t), 0, 0);
     int32_t absent = tree_set_decision(&s, 1)[0];
-    assert_int_equal(tree_set_find(&t, &absent), TREE_NONE);
+    assert_int_equal(tree_set_find(&t, &absent), KEY_NONE);
     tree_set_free(&s);
     tree_set_free(&t);
 
@@ -116,13 +107,12 @@ static void files_are_averaged(void **state)
     diag_init(&d);
     assert_int_equal(tree_set_read(&s, &splits, paths, 3, &o, &d), ART_ERR_MISMATCH);
     assert_int_equal(d.errors, 2); /* e is unknown, d is missing */
-    assert_non_null(strstr(d.message[0].text, path[0]));
+    assert_non_null(strstr(d.message[0].text, paths[0]));
     tree_set_free(&s);
     split_table_free(&splits);
     assert_int_equal(tree_set_read(&s, NULL, paths, 0, NULL, NULL), ART_ERR_USAGE);
     diag_free(&d);
-    for (int i = 0; i < 3; i++)
-        unlink(path[i]);
+    scratch_remove();
 }
 
 /* The only tree of three taxa: a key of no numbers. */
@@ -136,7 +126,7 @@ static void three_taxa(void **state)
     tree_set s;
     int32_t nothing[1];
     check_status(tree_set_init(&s, &names));
-    assert_int_equal(tree_set_find(&s, nothing), TREE_NONE);
+    assert_int_equal(tree_set_find(&s, nothing), KEY_NONE);
     assert_int_equal(tree_set_normalise(&s), ART_ERR_USAGE);
     check_status(tree_set_add(&s, nothing, 2));
     check_status(tree_set_add(&s, nothing, 3));

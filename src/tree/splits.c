@@ -1,7 +1,6 @@
 #include "tree/splits.h"
 
 #include "artreeformer.h"
-#include "base/hash.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -141,6 +140,7 @@ int split_table_init(split_table *s, int32_t n_taxa)
         return status;
     s->n_taxa = n_taxa;
     s->words = split_words(n_taxa);
+    key_table_init(&s->keys, s->words * sizeof(uint64_t));
     size_t edges = (size_t)topology_edges(n_taxa);
     s->tree_bits = mem_zeros(edges, s->words * sizeof *s->tree_bits);
     s->order = mem_zeros(edges, sizeof *s->order);
@@ -152,59 +152,31 @@ int split_table_init(split_table *s, int32_t n_taxa)
 
 void split_table_free(split_table *s)
 {
-    free(s->bits);
+    key_table_free(&s->keys);
     free(s->weight);
     free(s->known);
     free(s->mean);
     free(s->squares);
-    free(s->slot);
     free(s->tree_bits);
     free(s->order);
     topology_free(&s->tree);
     memset(s, 0, sizeof *s);
 }
 
-/* The slot of the split, or the empty one where it would go. */
-static size_t slot_of(const split_table *s, const uint64_t *split)
-{
-    size_t size = s->words * sizeof *split;
-    size_t at = (size_t)hash_bytes(split, size) & (s->slots - 1);
-    while (s->slot[at] && memcmp(split_table_bits(s, s->slot[at] - 1), split, size) != 0)
-        at = (at + 1) & (s->slots - 1);
-    return at;
-}
-
 /* Room for the splits of one more tree. */
 static int make_room(split_table *s)
 {
-    size_t need = s->count + (size_t)topology_edges(s->n_taxa);
-    if (need <= s->room)
-        return ART_OK;
-    size_t room = s->room ? s->room : 256;
-    while (room < need)
-        room *= 2;
-    if (room > (size_t)1 << 31)
-        return ART_ERR_LIMIT;
-    uint64_t *bits = mem_resize(s->bits, room, s->words * sizeof *bits);
-    if (!bits)
-        return ART_ERR_NOMEM;
-    s->bits = bits;
+    int status = key_table_reserve(&s->keys, (size_t)topology_edges(s->n_taxa));
+    if (status || s->room == s->keys.room)
+        return status;
     double **column[] = {&s->weight, &s->known, &s->mean, &s->squares};
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
-        double *grown = mem_resize(*column[i], room, sizeof *grown);
+        double *grown = mem_resize(*column[i], s->keys.room, sizeof *grown);
         if (!grown)
             return ART_ERR_NOMEM;
         *column[i] = grown;
     }
-    uint32_t *slot = mem_zeros(2 * room, sizeof *slot);
-    if (!slot)
-        return ART_ERR_NOMEM;
-    free(s->slot);
-    s->slot = slot;
-    s->slots = 2 * room;
-    s->room = room;
-    for (size_t i = 0; i < s->count; i++)
-        s->slot[slot_of(s, split_table_bits(s, i))] = (uint32_t)(i + 1);
+    s->room = s->keys.room;
     return ART_OK;
 }
 
@@ -228,15 +200,13 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
     splits_of(s->tree_bits, &s->tree, s->order);
     s->total += weight;
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
-        const uint64_t *split = s->tree_bits + (size_t)e * s->words;
-        size_t at = slot_of(s, split);
-        if (s->slot[at] == 0) {
-            size_t i = s->count++;
-            memcpy(s->bits + i * s->words, split, s->words * sizeof *split);
+        size_t i;
+        if ((status = key_table_add(&s->keys, s->tree_bits + (size_t)e * s->words, &i)) != ART_OK)
+            return status; /* never: there is room */
+        if (i == s->count) {
+            s->count++;
             s->weight[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
-            s->slot[at] = (uint32_t)s->count;
         }
-        size_t i = s->slot[at] - 1;
         s->weight[i] += weight;
         if (length && !isnan(length[e]))
             add_length(s, i, length[e], weight);
@@ -246,7 +216,7 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
 
 int64_t split_table_find(const split_table *s, const uint64_t *split)
 {
-    return s->slots ? (int64_t)s->slot[slot_of(s, split)] - 1 : SPLIT_NONE;
+    return key_table_find(&s->keys, split);
 }
 
 double split_frequency(const split_table *s, size_t i)

@@ -7,6 +7,7 @@
 #ifndef TREE_SPLITS_H
 #define TREE_SPLITS_H
 
+#include "base/key_table.h"
 #include "tree/topology.h"
 
 #include <stdbool.h>
@@ -72,20 +73,16 @@ typedef struct split_table {
     size_t words;
     size_t count;
     double total;    /* weight of all the trees */
-    uint64_t *bits;  /* [count][words] */
+    key_table keys;  /* the bits of the splits */
     double *weight;  /* [count] of the trees that have the split */
     double *known;   /* [count] of those where its branch has a length */
     double *mean;    /* [count] of the lengths; 0 where none is known */
     double *squares; /* [count] weighted sum of squared deviations from the mean */
     size_t room;
-    uint32_t *slot; /* [slots] open addressing: index + 1, 0 where empty */
-    size_t slots;
     topology tree; /* of the tree that is added, with its splits */
     uint64_t *tree_bits;
     int32_t *order;
 } split_table;
-
-enum { SPLIT_NONE = -1 };
 
 int split_table_init(split_table *s, int32_t n_taxa);
 void split_table_free(split_table *s); /* safe on a zeroed, half-built or freed one */
@@ -96,10 +93,10 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
 
 static inline const uint64_t *split_table_bits(const split_table *s, size_t i)
 {
-    return s->bits + i * s->words;
+    return key_table_at(&s->keys, i);
 }
 
-/* The number of a split, SPLIT_NONE if it is not there. */
+/* The number of a split, KEY_NONE if it is not there. */
 int64_t split_table_find(const split_table *s, const uint64_t *split);
 
 /* Share of the trees that have the split; standard deviation of its length over the trees

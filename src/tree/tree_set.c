@@ -1,7 +1,6 @@
 #include "tree/tree_set.h"
 
 #include "artreeformer.h"
-#include "base/hash.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -11,76 +10,46 @@
 int tree_set_init(tree_set *s, const taxa *names)
 {
     memset(s, 0, sizeof *s);
-    return names->count < 3 ? ART_ERR_USAGE : taxa_copy(&s->taxa, names);
+    if (names->count < 3)
+        return ART_ERR_USAGE;
+    key_table_init(&s->keys, (size_t)(names->count - 3) * sizeof *s->decision);
+    return taxa_copy(&s->taxa, names);
 }
 
 void tree_set_free(tree_set *s)
 {
     taxa_free(&s->taxa);
-    free(s->decision);
+    key_table_free(&s->keys);
     free(s->weight);
-    free(s->slot);
     memset(s, 0, sizeof *s);
 }
 
-static size_t key_size(const tree_set *s)
+static const int32_t *keys_of(const tree_set *s)
 {
-    return (size_t)(s->taxa.count - 3) * sizeof *s->decision;
-}
-
-/* The slot of the topology, or the empty one where it would go. */
-static size_t slot_of(const tree_set *s, const int32_t *decision)
-{
-    size_t size = key_size(s), at = (size_t)hash_bytes(decision, size) & (s->slots - 1);
-    while (s->slot[at] && memcmp(tree_set_decision(s, s->slot[at] - 1), decision, size) != 0)
-        at = (at + 1) & (s->slots - 1);
-    return at;
-}
-
-static void fill_slots(tree_set *s)
-{
-    memset(s->slot, 0, s->slots * sizeof *s->slot);
-    for (size_t i = 0; i < s->count; i++)
-        s->slot[slot_of(s, tree_set_decision(s, i))] = (uint32_t)(i + 1);
-}
-
-static int make_room(tree_set *s)
-{
-    if (s->count < s->room)
-        return ART_OK;
-    size_t room = s->room ? 2 * s->room : 256;
-    if (room > (size_t)1 << 31)
-        return ART_ERR_LIMIT;
-    int32_t *decision = mem_resize(s->decision, room, key_size(s));
-    if (!decision)
-        return ART_ERR_NOMEM;
-    s->decision = decision;
-    double *weight = mem_resize(s->weight, room, sizeof *weight);
-    if (!weight)
-        return ART_ERR_NOMEM;
-    s->weight = weight;
-    uint32_t *slot = mem_resize(s->slot, 2 * room, sizeof *slot);
-    if (!slot)
-        return ART_ERR_NOMEM;
-    s->slot = slot;
-    s->slots = 2 * room;
-    s->room = room;
-    fill_slots(s);
-    return ART_OK;
+    return (const int32_t *)key_table_at(&s->keys, 0);
 }
 
 int tree_set_add(tree_set *s, const int32_t *decision, double weight)
 {
-    int status = make_room(s);
+    int status = key_table_reserve(&s->keys, 1);
     if (status)
         return status;
-    size_t at = slot_of(s, decision);
-    if (s->slot[at] == 0) {
-        memcpy(s->decision + s->count * (size_t)(s->taxa.count - 3), decision, key_size(s));
-        s->weight[s->count++] = 0;
-        s->slot[at] = (uint32_t)s->count;
+    if (s->room < s->keys.room) {
+        double *grown = mem_resize(s->weight, s->keys.room, sizeof *grown);
+        if (!grown)
+            return ART_ERR_NOMEM;
+        s->weight = grown;
+        s->room = s->keys.room;
     }
-    s->weight[s->slot[at] - 1] += weight;
+    size_t i;
+    if ((status = key_table_add(&s->keys, decision, &i)) != ART_OK)
+        return status; /* never: there is room */
+    s->decision = keys_of(s);
+    if (i == s->count) {
+        s->count++;
+        s->weight[i] = 0;
+    }
+    s->weight[i] += weight;
     s->total += weight;
     s->n_trees++;
     return ART_OK;
@@ -88,13 +57,13 @@ int tree_set_add(tree_set *s, const int32_t *decision, double weight)
 
 int64_t tree_set_find(const tree_set *s, const int32_t *decision)
 {
-    return s->slots ? (int64_t)s->slot[slot_of(s, decision)] - 1 : TREE_NONE;
+    return key_table_find(&s->keys, decision);
 }
 
 typedef struct ranked {
     double weight;
-    const int32_t *decision;
-    size_t n;
+    const tree_set *set;
+    size_t index;
 } ranked;
 
 static int by_weight(const void *a, const void *b)
@@ -102,9 +71,11 @@ static int by_weight(const void *a, const void *b)
     const ranked *x = a, *y = b;
     if (x->weight != y->weight)
         return x->weight > y->weight ? -1 : 1;
-    for (size_t i = 0; i < x->n; i++)
-        if (x->decision[i] != y->decision[i])
-            return x->decision[i] < y->decision[i] ? -1 : 1;
+    const int32_t *p = tree_set_decision(x->set, x->index);
+    const int32_t *q = tree_set_decision(y->set, y->index);
+    for (int32_t i = 0; i < x->set->taxa.count - 3; i++)
+        if (p[i] != q[i])
+            return p[i] < q[i] ? -1 : 1;
     return 0;
 }
 
@@ -114,25 +85,23 @@ int tree_set_normalise(tree_set *s)
         return ART_ERR_USAGE;
     int status = ART_ERR_NOMEM;
     ranked *r = mem_zeros(s->count, sizeof *r);
-    int32_t *decision = mem_zeros(s->room, key_size(s));
-    if (!r || !decision)
+    size_t *order = mem_zeros(s->count, sizeof *order);
+    if (!r || !order)
         goto out;
     for (size_t i = 0; i < s->count; i++)
-        r[i] = (ranked){s->weight[i], tree_set_decision(s, i), (size_t)(s->taxa.count - 3)};
+        r[i] = (ranked){s->weight[i], s, i};
     qsort(r, s->count, sizeof *r, by_weight);
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
+        order[i] = r[i].index;
+    if ((status = key_table_reorder(&s->keys, order)) != ART_OK)
+        goto out;
+    s->decision = keys_of(s);
+    for (size_t i = 0; i < s->count; i++)
         s->weight[i] = r[i].weight / s->total;
-        memcpy(decision + i * r[i].n, r[i].decision, key_size(s));
-    }
-    free(s->decision);
-    s->decision = decision;
-    decision = NULL;
     s->total = 1;
-    fill_slots(s);
-    status = ART_OK;
 out:
     free(r);
-    free(decision);
+    free(order);
     return status;
 }
 

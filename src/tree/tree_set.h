@@ -14,18 +14,15 @@
 #include "tree/tree_file.h"
 
 typedef struct tree_set {
-    taxa taxa;         /* owned */
-    size_t count;      /* distinct topologies */
-    int32_t *decision; /* [count][N-3] */
-    double *weight;    /* [count] */
-    double total;      /* sum of the weights */
-    size_t n_trees;    /* trees that were added, equal ones counted each */
+    taxa taxa;               /* owned */
+    size_t count;            /* distinct topologies */
+    const int32_t *decision; /* [count][N-3]: the keys */
+    double *weight;          /* [count]; owned */
+    double total;            /* sum of the weights */
+    size_t n_trees;          /* trees that were added, equal ones counted each */
+    key_table keys;
     size_t room;
-    uint32_t *slot; /* [slots] open addressing: index + 1, 0 where empty */
-    size_t slots;
 } tree_set;
-
-enum { TREE_NONE = -1 };
 
 /* An empty set; the names are copied. ART_ERR_USAGE for fewer than three. */
 int tree_set_init(tree_set *s, const taxa *names);
@@ -39,7 +36,7 @@ static inline const int32_t *tree_set_decision(const tree_set *s, size_t i)
     return s->decision + i * (size_t)(s->taxa.count - 3);
 }
 
-/* The number of a topology, TREE_NONE if it is not there. */
+/* The number of a topology, KEY_NONE if it is not there. */
 int64_t tree_set_find(const tree_set *s, const int32_t *decision);
 
 /* Divides the weights by their sum and sorts by falling weight, equal weights by the

@@ -1,0 +1,48 @@
+/* key_table.h: distinct keys of one size, numbered in the order of their arrival.
+ *
+ *     key_table t;
+ *     key_table_init(&t, size);
+ *     size_t i;
+ *     status = key_table_add(&t, key, &i);       for every key; equal keys, equal numbers
+ *     int64_t j = key_table_find(&t, key);
+ *     key_table_free(&t);
+ *
+ * Columns of values beside the keys are the caller's: arrays with room for t.room entries. */
+#ifndef BASE_KEY_TABLE_H
+#define BASE_KEY_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KEY_NONE = -1 };
+
+typedef struct key_table {
+    size_t size;  /* bytes of a key; may be 0 */
+    size_t count; /* keys */
+    size_t room;
+    unsigned char *key; /* [count][size], as aligned as malloc's memory; owned */
+    uint32_t *slot;     /* [slots] open addressing: number + 1, 0 where empty; owned */
+    size_t slots;       /* a power of two, or 0 */
+} key_table;
+
+void key_table_init(key_table *t, size_t size);
+void key_table_free(key_table *t); /* safe on a zeroed or freed one */
+
+/* Room for so many more keys. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31. */
+int key_table_reserve(key_table *t, size_t more);
+
+/* The number of the key, which is added if it is new; into *number. O(size). */
+int key_table_add(key_table *t, const void *key, size_t *number);
+
+/* The number of the key, KEY_NONE if it is not there. O(size). */
+int64_t key_table_find(const key_table *t, const void *key);
+
+/* Key order[i] becomes key i; order [count] is a permutation. */
+int key_table_reorder(key_table *t, const size_t *order);
+
+static inline const void *key_table_at(const key_table *t, size_t number)
+{
+    return t->key + number * t->size;
+}
+
+#endif
