@@ -238,55 +238,6 @@ static void likelihoods_add_up_to_it(void **state)
     }
 }
 
-/* The fewest changes over all assignments of the five states to inner nodes; a leaf costs
- * nothing where its neighbour's state is in its set. */
-static int fewest_changes(const topology *t, const int *set)
-{
-    int n = t->n_taxa, best = INT32_MAX, assignments = 1;
-    for (int i = 0; i < n - 2; i++)
-        assignments *= 5;
-    for (int code = 0; code < assignments; code++) {
-        int base[2 * EXACT_TAXA], changes = 0;
-        for (int i = 0, rest = code; i < n - 2; i++, rest /= 5)
-            base[n + i] = rest % 5;
-        for (int v = 1; v < topology_nodes(n); v++) {
-            int above = t->parent[v];
-            changes += above == 0 ? !(set[0] >> base[v] & 1)
-                       : v < n    ? !(set[v] >> base[above] & 1)
-                                  : base[v] != base[above];
-        }
-        best = changes < best ? changes : best;
-    }
-    return best;
-}
-
-static void fitch_is_the_minimum(void **state)
-{
-    (void)state;
-    small_alignment data;
-    small_alignment_init(&data, 5, FIVE);
-    topology t;
-    check_status(topology_init(&t, 5));
-    for (int gap = GAP_FIFTH; gap <= GAP_MISSING; gap++)
-        for (int i = 0; i < exact_trees(5); i++) {
-            int32_t decision[EXACT_TAXA];
-            int64_t expected = 0;
-            exact_tree(decision, i, 5);
-            topology_build(&t, decision);
-            for (size_t p = 0; p < data.a.n_patterns; p++) {
-                int set[5];
-                for (int j = 0; j < 5; j++) {
-                    set[j] = data.a.state[(size_t)j * data.a.n_patterns + p];
-                    if (gap == GAP_MISSING && set[j] == STATE_GAP)
-                        set[j] = STATE_ANY;
-                }
-                expected += (int64_t)data.a.weight[p] * fewest_changes(&t, set);
-            }
-            assert_int_equal(exact_fitch(&data.a, (parsimony_gap)gap, decision), expected);
-        }
-    topology_free(&t);
-}
-
 /* AACC and GGTT want 1 change on ab|cd and 2 elsewhere, AAAC 1 everywhere. */
 static void parsimony_by_hand(void **state)
 {
@@ -307,8 +258,7 @@ int main(void)
         cmocka_unit_test(numbers_are_topologies),   cmocka_unit_test(quadrature_has_its_moments),
         cmocka_unit_test(four_taxa_as_fractions),   cmocka_unit_test(one_more_site_sums_out),
         cmocka_unit_test(names_do_not_matter),      cmocka_unit_test(unknown_sites_add_nothing),
-        cmocka_unit_test(likelihoods_add_up_to_it), cmocka_unit_test(fitch_is_the_minimum),
-        cmocka_unit_test(parsimony_by_hand),
+        cmocka_unit_test(likelihoods_add_up_to_it), cmocka_unit_test(parsimony_by_hand),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }

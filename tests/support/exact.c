@@ -262,52 +262,15 @@ double exact_posterior(double *posterior, const alignment *a, double rate)
     return log(normalise(posterior, trees) / trees);
 }
 
-int64_t exact_fitch(const alignment *a, parsimony_gap gap, const int32_t *decision)
-{
-    topology t;
-    check_status(topology_init(&t, a->n_taxa));
-    topology_build(&t, decision);
-    int32_t order[2 * EXACT_TAXA];
-    topology_postorder(order, &t);
-    int64_t score = 0;
-    for (size_t p = 0; p < a->n_patterns; p++) {
-        int set[2 * EXACT_TAXA];
-        for (int i = 0; i < a->n_taxa; i++) {
-            set[i] = a->state[(size_t)i * a->n_patterns + p];
-            if (gap == GAP_MISSING && set[i] & STATE_GAP)
-                set[i] = STATE_ANY;
-        }
-        int changes = 0;
-        for (int i = 0; i < topology_edges(a->n_taxa); i++) {
-            int32_t v = order[i];
-            if (v < a->n_taxa)
-                continue;
-            int left = set[t.child[v][0]], right = set[t.child[v][1]];
-            set[v] = left & right ? left & right : left | right;
-            changes += !(left & right);
-        }
-        changes += !(set[0] & set[t.child[0][0]]);
-        score += (int64_t)a->weight[p] * changes;
-    }
-    topology_free(&t);
-    return score;
-}
-
 double exact_parsimony(double *probability, const alignment *a, parsimony_gap gap)
 {
     int trees = exact_trees(a->n_taxa);
     int32_t decision[EXACT_TAXA];
+    int64_t score;
     for (int i = 0; i < trees; i++) {
         exact_tree(decision, i, a->n_taxa);
-        probability[i] = exp(-(double)exact_fitch(a, gap, decision));
+        check_status(parsimony_plain(&score, a, NULL, gap, decision));
+        probability[i] = exp(-(double)score);
     }
     return log(normalise(probability, trees));
-}
-
-double exact_total_variation(const double *p, const double *q, int n)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += fabs(p[i] - q[i]);
-    return sum / 2;
 }

@@ -48,13 +48,7 @@ void exact_quadrature(double *node, double *weight, int n, double a);
  * second for N = 6 and 7 sites. */
 double exact_posterior(double *posterior, const alignment *a, double rate);
 
-/* Fitch score, one pattern at a time. */
-int64_t exact_fitch(const alignment *a, parsimony_gap gap, const int32_t *decision);
-
 /* Returns log Z and writes probability [exact_trees] = exp(-score) / Z. */
 double exact_parsimony(double *probability, const alignment *a, parsimony_gap gap);
-
-/* Half the sum of |p_i - q_i|. */
-double exact_total_variation(const double *p, const double *q, int n);
 
 #endif
