@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "cli/help.h"
@@ -329,6 +330,29 @@ static void help_has_names_values_and_live_defaults(void **state)
     scratch_remove();
 }
 
+/* Whichever allocation fails: the status says so, and nothing leaks (the sanitizers look). */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const char line[] = "t1 t2 -s a --truth b c -- d";
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status != ART_OK; k++) {
+        char copy[sizeof line], *argv[ARGUMENTS];
+        int argc = 0;
+        strcpy(copy, line);
+        for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+            argv[argc++] = word;
+        option_set s;
+        memory_fail_at(k);
+        status = options_init(&s, TABLE, &DEFAULTS, sizeof DEFAULTS);
+        if (status == ART_OK)
+            status = options_parse(&s, argc, argv, NULL);
+        memory_fail_at(0);
+        options_free(&s);
+        assert_true(status == ART_OK ? k > 5 : status == ART_ERR_NOMEM);
+    }
+}
+
 /* Every subcommand's table is sound: names start with dashes and are used once, there is a key, a
  * line of help and a heading, choices contain the default. */
 static void tables_of_all_commands(void **state)
@@ -368,6 +392,7 @@ int main(void)
         cmocka_unit_test(settings_files),
         cmocka_unit_test(settings_in_force_as_json),
         cmocka_unit_test(help_has_names_values_and_live_defaults),
+        cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(tables_of_all_commands),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "base/output.h"
@@ -207,17 +208,35 @@ static void logs_grow_and_are_cut_back(void **state)
     check_file(path, "one\nthree\n");
 }
 
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const char *path = scratch_write("result", "old");
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status != ART_OK; k++) {
+        memory_fail_at(k);
+        output o;
+        status = output_open(&o, path, NULL);
+        if (status == ART_OK) {
+            output_printf(&o, "%100000d", 7); /* longer than the buffer */
+            status = output_close(&o, NULL);
+        }
+        memory_fail_at(0);
+        assert_true(status == ART_OK ? k > 3 : status == ART_ERR_NOMEM);
+        assert_int_equal(scratch_count(), 1);
+        if (status != ART_OK)
+            check_file(path, "old");
+    }
+}
+
 int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {IN_FOLDER(appears_only_when_closed),
-                                       IN_FOLDER(discarded_leaves_the_old_one),
-                                       IN_FOLDER(long_texts_arrive_whole),
-                                       IN_FOLDER(fields_keep_tables_whole),
-                                       IN_FOLDER(has_the_permissions_of_a_new_file),
-                                       IN_FOLDER(full_device_is_reported),
-                                       IN_FOLDER(links_are_followed),
-                                       IN_FOLDER(impossible_places_are_refused),
-                                       IN_FOLDER(logs_grow_and_are_cut_back)};
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(appears_only_when_closed),          IN_FOLDER(discarded_leaves_the_old_one),
+        IN_FOLDER(long_texts_arrive_whole),           IN_FOLDER(fields_keep_tables_whole),
+        IN_FOLDER(has_the_permissions_of_a_new_file), IN_FOLDER(full_device_is_reported),
+        IN_FOLDER(every_allocation_may_fail),         IN_FOLDER(links_are_followed),
+        IN_FOLDER(impossible_places_are_refused),     IN_FOLDER(logs_grow_and_are_cut_back)};
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

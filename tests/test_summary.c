@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/files.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "report/summary.h"
@@ -70,9 +71,30 @@ static void summary_files(void **state)
     tree_set_free(&trees);
 }
 
+/* Whichever allocation fails: the status says so, and no file is left half-written. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    tree_set trees;
+    split_table splits;
+    read_trees(&trees, &splits, "((A:1,B:2):3,C:4,D:5);((A:3,B:2):5,C:4,D:7);");
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status != ART_OK; k++) {
+        memory_fail_at(k);
+        status = summary_write(scratch_path("run"), &trees, &splits, CONSENSUS_EXTENDED, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK ? k > 20 : status == ART_ERR_NOMEM);
+        assert_true(scratch_count() <= 6);
+    }
+    assert_int_equal(scratch_count(), 6); /* the five files and their input */
+    split_table_free(&splits);
+    tree_set_free(&trees);
+}
+
 int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {IN_FOLDER(summary_files)};
+    const struct CMUnitTest tests[] = {IN_FOLDER(summary_files),
+                                       IN_FOLDER(every_allocation_may_fail)};
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char CITE[] =
@@ -104,19 +103,21 @@ void banner_start(session *s)
         log_info(&s->log, "threads: %d", session_threads(s));
 }
 
+static void list_file(session *s, const char *suffix)
+{
+    char *path = session_path(s, suffix);
+    if (path && access(path, F_OK) == 0)
+        log_info(&s->log, "  %s", path);
+    free(path);
+}
+
 /* The files of this run that are there now. */
 static void list_files(session *s)
 {
-    bool first = true;
-    for (const char *const *suffix = s->suffixes; suffix && *suffix; suffix++) {
-        char *path = session_path(s, *suffix);
-        struct stat info;
-        if (path && stat(path, &info) == 0) {
-            log_info(&s->log, first ? "files written:\n  %s" : "  %s", path);
-            first = false;
-        }
-        free(path);
-    }
+    log_info(&s->log, "files written:");
+    for (const char *const *suffix = s->suffixes; *suffix; suffix++)
+        list_file(s, *suffix);
+    list_file(s, ".log");
 }
 
 void banner_end(session *s)

@@ -128,6 +128,16 @@ const char *const SUMMARY_SUFFIXES[] = {".trprobs", ".contree",    ".con.tre",
 static int (*const WRITE[])(buffer *, sample *) = {write_probabilities, write_consensus,
                                                    write_annotated, write_best, write_splits};
 
+static int write_file(const char *prefix, const char *suffix, const buffer *text, diag *d)
+{
+    char *path;
+    if (asprintf(&path, "%s%s", prefix, suffix) < 0)
+        return ART_ERR_NOMEM;
+    int status = output_whole(path, text->text, text->length, d);
+    free(path);
+    return status;
+}
+
 int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
                   consensus_kind kind, diag *d)
 {
@@ -139,16 +149,12 @@ int summary_write(const char *prefix, const tree_set *trees, const split_table *
     if (status == ART_OK)
         status = consensus_build(&s.consensus, splits, kind);
     for (int i = 0; SUMMARY_SUFFIXES[i] && status == ART_OK; i++) {
-        char *path = NULL;
         buffer_clear(&text);
         status = WRITE[i](&text, &s);
         if (status == ART_OK)
             status = buffer_status(&text);
-        if (status == ART_OK && asprintf(&path, "%s%s", prefix, SUMMARY_SUFFIXES[i]) < 0)
-            status = ART_ERR_NOMEM;
-        else if (status == ART_OK)
-            status = output_whole(path, text.text, text.length, d);
-        free(path);
+        if (status == ART_OK)
+            status = write_file(prefix, SUMMARY_SUFFIXES[i], &text, d);
     }
     consensus_free(&s.consensus);
     tree_writer_free(&s.writer);

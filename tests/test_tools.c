@@ -1,0 +1,148 @@
+/* What we write, read by the programs it is meant for. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/run.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int make_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir(scratch_make()), 0);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    assert_int_equal(chdir("/"), 0);
+    scratch_remove();
+    return 0;
+}
+
+static void run_well(const char *arguments)
+{
+    run_result r = run_line(NULL, arguments);
+    check_run(&r, arguments, 0, NULL, NULL);
+    run_free(&r);
+}
+
+static bool can_run(const char *line)
+{
+    const char *const arguments[] = {"-c", line, NULL};
+    run_result r = run_arguments(&(run_options){.program = "sh"}, arguments);
+    bool can = r.code == 0;
+    run_free(&r);
+    return can;
+}
+
+/* Runs an R script that must print the expected words; skips where R or ape is absent. */
+static void check_r(const char *script, const char *expected)
+{
+    static int has_ape = -1;
+    if (has_ape < 0)
+        has_ape = can_run("Rscript -e 'library(ape)'");
+    if (!has_ape)
+        skip_because("there is no R with ape");
+    scratch_write("script.R", script);
+    const char *const arguments[] = {"script.R", NULL};
+    run_result r = run_arguments(&(run_options){.program = "Rscript"}, arguments);
+    check_run(&r, script, 0, expected, NULL);
+    run_free(&r);
+}
+
+/* A sample of 6 trees with lengths, of 12 taxa, and its summary. */
+static void make_sample(void)
+{
+    FILE *all = fopen("trees.nwk", "w");
+    assert_non_null(all);
+    for (int i = 0; i < 6; i++) {
+        char line[128];
+        snprintf(line, sizeof line, "simulate -n 12 -l 60 --seed %d --quiet --prefix s%d", i / 2,
+                 i);
+        run_well(line);
+        snprintf(line, sizeof line, "s%d.nwk", i);
+        char *text = file_text(line);
+        fputs(text, all);
+        free(text);
+    }
+    assert_int_equal(fclose(all), 0);
+    run_well("summarize trees.nwk --prefix sum --consensus extended --quiet");
+}
+
+static void ape_reads_every_tree_file(void **state)
+{
+    (void)state;
+    make_sample();
+    check_r("library(ape)\n"
+            "show <- function(name, t) cat(name, Ntip(t), is.rooted(t), !is.null(t$edge.length),\n"
+            "                              paste(sort(t$tip.label)[1:3], collapse = ','), '\\n')\n"
+            "show('simulated', read.tree('s0.nwk'))\n"
+            "show('contree', read.tree('sum.contree'))\n"
+            "show('con.tre', read.nexus('sum.con.tre'))\n"
+            "show('map', read.tree('sum.map.nwk'))\n"
+            "p <- read.nexus('sum.trprobs')\n"
+            "cat('trprobs', length(p), '\\n')\n"
+            "show('first', p[[1]])\n"
+            "cat('support', max(as.numeric(read.tree('sum.contree')$node.label), na.rm = TRUE))\n",
+            "simulated 12 FALSE TRUE t1,t10,t11|contree 12 FALSE TRUE t1,t10,t11|"
+            "con.tre 12 FALSE TRUE t1,t10,t11|map 12 FALSE TRUE t1,t10,t11|trprobs 3|"
+            "first 12 FALSE FALSE t1,t10,t11|support ");
+}
+
+static void ape_reads_every_alignment(void **state)
+{
+    (void)state;
+    run_well("simulate -n 7 -l 333 --prefix x --quiet");
+    run_well("simulate -n 7 -l 333 --prefix x --quiet --format phylip --redo");
+    run_well("simulate -n 7 -l 333 --prefix x --quiet --format nexus --redo");
+    check_r("library(ape)\n"
+            "a <- as.character(read.dna('x.fasta', 'fasta'))\n"
+            "b <- as.character(read.dna('x.phy', 'sequential'))\n"
+            "c <- do.call(rbind, read.nexus.data('x.nex'))\n"
+            "cat(dim(a), all(a == b), all(a == c), rownames(a)[7])\n",
+            "7 333 TRUE TRUE t7");
+}
+
+/* Our matrix of Robinson-Foulds distances against dist.topo. */
+static void distances_are_those_of_ape(void **state)
+{
+    (void)state;
+    make_sample();
+    run_result r = run_line(NULL, "compare trees.nwk");
+    check_run(&r, "compare", 0, NULL, NULL);
+    scratch_write("matrix.tsv", r.out);
+    run_free(&r);
+    check_r("library(ape)\n"
+            "ours <- as.matrix(read.table('matrix.tsv', header = TRUE, row.names = 1))\n"
+            "theirs <- as.matrix(dist.topo(read.tree('trees.nwk')))\n"
+            "cat('equal', all(ours == theirs), 'largest', max(ours))\n",
+            "equal TRUE largest ");
+}
+
+static void mrbayes_reads_the_alignment(void **state)
+{
+    (void)state;
+    if (!can_run("command -v mb"))
+        skip_because("there is no mb (MrBayes)");
+    run_well("simulate -n 9 -l 50 --prefix x --quiet --format nexus");
+    run_result r = run_line(&(run_options){.program = "mb"}, "x.nex");
+    check_run(&r, "mb x.nex", 0, "9 taxa and 50 characters|Successfully read matrix", NULL);
+    run_free(&r);
+}
+
+int main(void)
+{
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(ape_reads_every_tree_file),
+        IN_FOLDER(ape_reads_every_alignment),
+        IN_FOLDER(distances_are_those_of_ape),
+        IN_FOLDER(mrbayes_reads_the_alignment),
+    };
+    return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
+}
