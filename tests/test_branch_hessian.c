@@ -45,7 +45,7 @@ static void check_tree(int n_taxa, size_t patterns, const char *model, cpu_level
     branch_solver_set(s, p.decision, p.length);
     check_status(branch_solver_mode(s, 1)); /* near the mode no derivative is far out of scale */
     for (int e = 0; e < edges; e++)
-        x[e] = s->x[edge_node(e, n_taxa)];
+        x[e] = s->branch[edge_node(e, n_taxa)].root;
     evaluate(gradient, hessian, s, h, p.decision, x, edges);
     for (int e = 0; e < edges; e++) {
         double out[2];

@@ -149,7 +149,7 @@ static void mode_from_anywhere(void **state)
                 check_near(f, best, 1e-9);
                 check_near(b.solver->laplace, laplace, 1e-5);
                 for (int e = 0; e < p.n_edges; e++) {
-                    double h = b.solver->curvature[edge_node(e, 10)];
+                    double h = b.solver->branch[edge_node(e, 10)].curvature;
                     assert_true(h > 0);
                     /* What is left to gain is below the tolerance, up to rounding of f. */
                     check_near(gradient[e] / sqrt(2 * h), 0, 1e-6);

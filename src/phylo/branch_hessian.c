@@ -153,13 +153,14 @@ static void differentiate(branch_hessian *h, const branch_solver *s, int32_t v, 
     const double *weight = p->weight + at.first * TILE;
     double *site = h->site + (size_t)place * h->chunk * TILE;
     const partial_arm above = partial_from(outside, at.first, NULL);
-    p->kernel->spread(passed_of(h, place), partial_from(down, at.first, branch_transition_of(s, v)),
+    p->kernel->spread(passed_of(h, place), partial_from(down, at.first, branch_transition_at(s, v)),
                       p->model.n_categories, at.tiles);
     p->kernel->pair(h->factor, above, vector_arm(h, passed_of(h, place)), &p->model, at.tiles);
     for (size_t k = 0; p->invariant && k < at.tiles * TILE; k++) {
         size_t pattern = at.first * TILE + k;
         if (p->invariant[pattern] > 0)
-            h->factor[k] += ldexp(p->invariant[pattern], branch_shift(p, down, outside, pattern));
+            h->factor[k] +=
+                ldexp(p->invariant[pattern], partial_shift_between(p, down, outside, pattern));
     }
     p->kernel->spread(
         row_of(h, place),
@@ -203,7 +204,7 @@ static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v,
     const branch_problem *p = h->problem;
     const partial_kernels *kernel = p->kernel;
     const int categories = p->model.n_categories;
-    const double *transition = branch_transition_of(s, v);
+    const double *transition = branch_transition_at(s, v);
     const int32_t a = h->place[s->tree.child[v][0]], b = h->place[s->tree.child[v][1]];
     const int shifted = s->down[v].shifted;
     kernel->spread(h->scratch, partial_from(branch_outside(s, v), at.first, transition), categories,
@@ -256,7 +257,7 @@ static void prepare(branch_hessian *h, const branch_solver *s)
         h->place[v] = i;
         h->begin[i] = v < p->n_taxa ? i : h->begin[h->place[s->tree.child[v][0]]];
         branch_transition_slope(h->slope + (size_t)i * (size_t)p->edge_terms, p,
-                                s->x[v] * s->x[v] * s->x[v]);
+                                s->branch[v].root * s->branch[v].root * s->branch[v].root);
     }
     memset(h->pairs, 0, edges * edges * sizeof *h->pairs);
     memset(h->same, 0, edges * sizeof *h->same);
@@ -271,14 +272,14 @@ static void change_variables(double *gradient, double *hessian, const branch_hes
     const int32_t edges = p->n_edges;
     for (int32_t i = 0; i < edges; i++) {
         const int32_t v = s->order[i], row = node_edge(v, p->n_taxa);
-        const double x = s->x[v], pull = h->first[i] - p->prior_rate;
+        const double x = s->branch[v].root, pull = h->first[i] - p->prior_rate;
         gradient[row] = 3 * x * x * pull + 2 / x;
         for (int32_t j = 0; j < edges; j++) {
             const int32_t u = s->order[j], column = node_edge(u, p->n_taxa);
             double second = h->pairs[i * edges + j] + h->pairs[j * edges + i];
             if (i == j)
                 second += h->same[i];
-            double value = 3 * x * x * (3 * s->x[u] * s->x[u]) * second;
+            double value = 3 * x * x * (3 * s->branch[u].root * s->branch[u].root) * second;
             if (i == j)
                 value += 6 * x * pull - 2 / (x * x);
             hessian[row * edges + column] = value;

@@ -8,7 +8,7 @@
  *     status = branch_solver_create(&s, &problem);
  *     branch_solver_set(s, decision, length);
  *     status = branch_solver_mode(s, BRANCH_TOLERANCE);
- *     ... s->length, s->log_density, s->laplace ...
+ *     ... s->log_density, s->laplace; branch_solver_lengths(length, s) ...
  *     branch_solver_free(s);
  *
  * The tree hangs from taxon 0 (tree/topology.h); the branch above node v is known by v inside
@@ -16,46 +16,20 @@
 #ifndef PHYLO_BRANCH_SOLVER_H
 #define PHYLO_BRANCH_SOLVER_H
 
-#include "phylo/branch_problem.h"
+#include "phylo/branch_edge.h"
 #include "tree/topology.h"
-
-/* One node's partial. */
-typedef struct partial {
-    double *value;
-    int32_t *shift; /* [tiles][TILE] powers of two that value was multiplied by .. */
-    int shifted;    /* .. if any; else shift means nothing */
-    int categories; /* C, or 1 for a leaf */
-} partial;
-
-/* The power of two of pattern k. */
-static inline int32_t partial_shift(const partial *p, size_t k)
-{
-    return p->shifted ? p->shift[k] : 0;
-}
-
-/* A partial from some tile on, seen through a branch. */
-static inline partial_arm partial_from(const partial *p, size_t tile, const double *transition)
-{
-    return (partial_arm){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
-                         p->categories};
-}
 
 typedef struct branch_solver {
     const branch_problem *problem;
     topology tree;
-    int32_t *order;      /* [E] nodes, children before parents */
-    int32_t *tour;       /* [2E] a walk around the tree: v on the way down, ~v on the way up */
-    double *x;           /* [nodes] cube roots of the lengths; x[0] is not used */
-    double *transition;  /* [nodes][edge_terms] */
-    partial *down;       /* [nodes] of what is below v, at v */
-    partial *up;         /* [nodes] of what is not below v, at the upper end of v's branch */
-    double *slope;       /* [nodes] of f by x, when the branch was last visited */
-    double *curvature;   /* [nodes] minus the second derivative, then; at least 1 / (2 x^2) */
-    double *growth;      /* [3][T] */
-    double *coefficient; /* [tiles][1 + T][TILE] */
-    double *invariant;   /* [tiles][TILE], scaled as the partials are */
-    double *memory;      /* all of the above partials */
-    int32_t *shifts;
+    int32_t *order;       /* [E] nodes, children before parents */
+    int32_t *tour;        /* [2E] a walk around the tree: v on the way down, ~v on the way up */
+    branch_state *branch; /* [nodes]; that of node 0 means nothing */
+    double *transition;   /* [nodes][edge_terms] */
+    partial *down;        /* [nodes] of what is below v, at v */
+    partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
+    partial_store store;  /* what the two above are, but for the leaves */
+    branch_edge edge;
     /* Results of branch_solver_mode. */
     double log_likelihood; /* at the mode */
     double log_density;    /* f at the mode */
@@ -63,7 +37,7 @@ typedef struct branch_solver {
     int sweeps;            /* how many it took */
 } branch_solver;
 
-static inline double *branch_transition_of(const branch_solver *s, int32_t v)
+static inline const double *branch_transition_at(const branch_solver *s, int32_t v)
 {
     return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
 }
@@ -73,10 +47,6 @@ static inline const partial *branch_outside(const branch_solver *s, int32_t v)
 {
     return s->tree.parent[v] == 0 ? &s->down[0] : &s->up[v];
 }
-
-/* The power of two of pattern k where two partials meet. It is limited where the site may be
- * invariant: then it is, and the scaled number is still one. */
-int32_t branch_shift(const branch_problem *p, const partial *x, const partial *y, size_t k);
 
 /* The problem is borrowed. */
 int branch_solver_create(branch_solver **out, const branch_problem *problem);
@@ -89,16 +59,14 @@ size_t branch_solver_memory(const branch_problem *problem);
  * BRANCH_SHORTEST .. BRANCH_LONGEST. O(N). */
 void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length);
 
-/* Other lengths of the same topology, as cube roots x [E] by edge number, taken as they are:
+/* Other lengths of the same topology, as cube roots [E] by edge number, taken as they are:
  * positive. O(N). */
-void branch_solver_move(branch_solver *s, const double *x);
+void branch_solver_move(branch_solver *s, const double *root);
 
 /* The lengths [E] by edge number. */
 void branch_solver_lengths(double *length, const branch_solver *s);
 
-#define BRANCH_SHORTEST  1e-12
-#define BRANCH_LONGEST   100.0
-#define BRANCH_TOLERANCE 1e-3 /* good for screening and for weights: errors of g near 1e-3 */
+#define BRANCH_TOLERANCE 1e-3 /* good for ranking and for weights: errors of g below 0.01 */
 
 enum { BRANCH_SWEEPS = 200 }; /* at most */
 

@@ -63,8 +63,8 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
     branch_solver_lengths(length, s);
     for (int e = 0; e < s->problem->n_edges; e++) {
         int32_t v = edge_node(e, s->problem->n_taxa);
-        t->mode[e] = s->x[v];
-        t->curvature[e] = s->curvature[v];
+        t->mode[e] = s->branch[v].root;
+        t->curvature[e] = s->branch[v].curvature;
     }
     t->log_density = s->log_density;
     t->laplace = s->laplace;
