@@ -139,11 +139,46 @@ static void subtree_moves(void **state)
     }
 }
 
+/* Distances between taxa are those of the old tree, under the new names. */
+static void new_names(void **state)
+{
+    (void)state;
+    for (int32_t n = 3; n <= MOST; n++) {
+        topology t, other;
+        check_status(topology_init(&t, n));
+        check_status(topology_init(&other, n));
+        rng r = rng_at(3, RNG_TEST, 0, (uint32_t)n);
+        for (int trial = 0; trial < 50; trial++) {
+            int32_t decision[MOST] = {0}, taxon[MOST];
+            double length[NODES], before[MOST][MOST], after[MOST][MOST];
+            random_tree(decision, n, &r);
+            for (int32_t i = 0; i < n; i++) {
+                int32_t j = (int32_t)rng_below(&r, (uint32_t)i + 1);
+                taxon[i] = taxon[j];
+                taxon[j] = i;
+            }
+            for (int32_t v = 0; v < topology_nodes(n); v++)
+                length[v] = 1; /* branches in between, whichever way they hang */
+            topology_build(&t, decision);
+            topology_relabel(&other, &t, taxon);
+            assert_int_equal(other.parent[0], -1);
+            distances(before, &t, length);
+            distances(after, &other, length);
+            for (int32_t i = 0; i < n; i++)
+                for (int32_t j = 0; j < n; j++)
+                    check_near(after[taxon[i]][taxon[j]], before[i][j], 0);
+        }
+        topology_free(&t);
+        topology_free(&other);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interchanges),
         cmocka_unit_test(subtree_moves),
+        cmocka_unit_test(new_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

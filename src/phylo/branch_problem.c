@@ -68,7 +68,7 @@ int branch_problem_init(branch_problem *p, const alignment *a, const int *taxon,
     if (p->invariant)
         fill_invariant(p, &patterns);
     for (size_t k = 0; k < patterns.count; k++)
-        p->weight[k] = patterns.weight[k];
+        p->n_sites += p->weight[k] = patterns.weight[k];
     status = ART_OK;
 out:
     site_patterns_free(&patterns);

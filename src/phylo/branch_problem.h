@@ -22,6 +22,7 @@ typedef struct branch_problem {
     int n_edges;       /* 2N - 3 */
     double prior_rate; /* of the exponential prior, 1 / mean */
     subst_model model;
+    double n_sites;    /* the sum of the weights */
     size_t n_patterns; /* told apart by the model, gaps being missing data */
     size_t tiles;      /* of TILE patterns */
     double *tip;       /* [N][tiles][1][4][TILE] */

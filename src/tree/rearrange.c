@@ -74,3 +74,27 @@ void topology_spr(topology *t, double *length, int32_t v, int32_t w)
     else
         move_below(t, length, v, w);
 }
+
+void topology_relabel(topology *out, const topology *t, const int32_t *taxon)
+{
+    const int32_t n_taxa = t->n_taxa;
+    out->n_leaves = t->n_leaves;
+    for (int32_t v = 0; v < topology_nodes(n_taxa); v++) {
+        const int32_t to = v < n_taxa ? taxon[v] : v, above = t->parent[v];
+        out->parent[to] = above < 0 ? -1 : above < n_taxa ? taxon[above] : above;
+        for (int k = 0; k < 2; k++) {
+            const int32_t child = v < n_taxa && (v > 0 || k > 0) ? -1 : t->child[v][k];
+            out->child[to][k] = child >= 0 && child < n_taxa ? taxon[child] : child;
+        }
+    }
+    /* On the path from taxon 0 to the leaf that was the root, parents become children. */
+    int32_t below = -1, node = taxon[0] == 0 ? -1 : 0;
+    while (node >= 0) {
+        const int32_t above = out->parent[node];
+        const int32_t slot = node < n_taxa ? 0 : out->child[node][0] != below;
+        out->child[node][slot] = above;
+        out->parent[node] = below;
+        below = node;
+        node = above;
+    }
+}

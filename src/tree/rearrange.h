@@ -41,4 +41,8 @@ void topology_spr(topology *t, double *length, int32_t v, int32_t w);
 /* Whether (v, w) is a move of topology_spr. O(depth of w). */
 int topology_has_spr(const topology *t, int32_t v, int32_t w);
 
+/* out, with room for as many taxa, becomes t with leaf i called taxon[i], a permutation of
+ * 0 .. N-1; it hangs from the new taxon 0. Inner nodes keep their numbers. O(N). */
+void topology_relabel(topology *out, const topology *t, const int32_t *taxon);
+
 #endif
