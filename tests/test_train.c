@@ -7,6 +7,7 @@
 #include "infer/density.h"
 #include "infer/divergence.h"
 #include "infer/evidence.h"
+#include "infer/posterior.h"
 #include "infer/train.h"
 #include "infer/variational.h"
 
@@ -146,6 +147,45 @@ static void best_trees_are_all_kept(void **state)
     for (int i = 0; i < 3; i++)
         seen |= 1 << table_index(best + i * (TABLE_TAXA - 3));
     assert_int_equal(seen, 1 << 3 | 1 << 11 | 1 << 14);
+    fixture_close(&f);
+}
+
+static int gather(void *context, const particles *batch)
+{
+    return posterior_add(context, batch);
+}
+
+/* Draws from an untrained q, weighted, give the target's own distribution. */
+static void weights_correct_a_wrong_q(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 5);
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < TABLE_TAXA; i++)
+        check_status(taxa_add(&names, (char[]){(char)('a' + i)}, 1));
+    posterior p;
+    evidence e;
+    check_status(posterior_init(&p, &names, 1000, false));
+    check_status(evidence_run(&e, &f.source, &(evidence_settings){1000, 100}, gather, &p));
+    check_status(posterior_finish(&p));
+    assert_int_equal(p.trees.count, TABLE_TREES);
+    assert_int_equal(p.count, 1000);
+    /* five standard errors of a share of 0.3 at the effective sample size */
+    for (size_t i = 0; i < p.trees.count; i++) {
+        double exact =
+            exp(f.goal.value[table_index(tree_set_decision(&p.trees, i))] - exact_log_z(&f));
+        check_near(p.trees.weight[i], exact, 5 * sqrt(0.3 * 0.7 / e.ess));
+    }
+    double sum = 0;
+    for (int i = 0; i < p.count; i++)
+        sum += p.weight[i];
+    check_near(sum, 1, 1e-12);
+    check_near(e.log_mean_weight, exact_log_z(&f), 5 / sqrt(e.ess));
+    posterior_free(&p);
+    taxa_free(&names);
     fixture_close(&f);
 }
 
@@ -322,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_estimator_finds_the_target),
         cmocka_unit_test(best_trees_are_all_kept),
+        cmocka_unit_test(weights_correct_a_wrong_q),
         cmocka_unit_test(density_learns_weights),
         cmocka_unit_test(annealing_schedule),
         cmocka_unit_test(broken_steps_do_not_update),

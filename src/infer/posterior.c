@@ -1,0 +1,88 @@
+#include "infer/posterior.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "infer/objective.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Log weights are compared with the best of the first batch, so that sums neither overflow nor
+ * vanish; one that is larger by more than this would carry all the weight anyway. */
+static const double LARGEST = 600;
+
+int posterior_init(posterior *p, const taxa *names, int room, bool has_lengths)
+{
+    memset(p, 0, sizeof *p);
+    size_t n = (size_t)names->count, rows = (size_t)room;
+    p->room = room;
+    p->has_lengths = has_lengths;
+    p->reference = -INFINITY;
+    int status = tree_set_init(&p->trees, names);
+    if (!status)
+        status = split_table_init(&p->splits, names->count);
+    p->decision = mem_zeros(rows * (n - 3), sizeof *p->decision);
+    p->length = mem_zeros(rows * (2 * n - 3), sizeof *p->length);
+    p->value = mem_zeros(4 * rows, sizeof *p->value);
+    if (!status && (!p->decision || !p->length || !p->value))
+        status = ART_ERR_NOMEM;
+    if (!status) {
+        p->log_prior = p->value + rows;
+        p->log_q = p->value + 2 * rows;
+        p->weight = p->value + 3 * rows;
+    }
+    return status;
+}
+
+void posterior_free(posterior *p)
+{
+    tree_set_free(&p->trees);
+    split_table_free(&p->splits);
+    free(p->decision);
+    free(p->length);
+    free(p->value);
+    memset(p, 0, sizeof *p);
+}
+
+/* Draw i of the batch becomes a row of the sample. */
+static void keep(posterior *p, const particles *batch, int i)
+{
+    size_t n = (size_t)batch->n_taxa, from = (size_t)i, to = (size_t)p->count++;
+    memcpy(p->decision + to * (n - 3), batch->decision + from * (n - 3),
+           (n - 3) * sizeof *p->decision);
+    memcpy(p->length + to * (2 * n - 3), batch->length + from * (2 * n - 3),
+           (2 * n - 3) * sizeof *p->length);
+    p->value[to] = batch->value[i];
+    p->log_prior[to] = batch->log_prior[i];
+    p->log_q[to] = batch->log_q[i] + batch->log_b[i];
+    p->weight[to] = batch->weight[i];
+}
+
+int posterior_add(posterior *p, const particles *batch)
+{
+    size_t n = (size_t)batch->n_taxa;
+    if (!isfinite(p->reference))
+        for (int i = 0; i < batch->k; i++)
+            p->reference = fmax(p->reference, batch->weight[i]);
+    int status = ART_OK;
+    for (int i = 0; i < batch->k && !status; i++) {
+        const int32_t *decision = batch->decision + (size_t)i * (n - 3);
+        const double *length = batch->length + (size_t)i * (2 * n - 3);
+        double weight = exp(fmin(batch->weight[i] - p->reference, LARGEST));
+        status = tree_set_add(&p->trees, decision, weight);
+        if (!status)
+            status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
+        if (p->count < p->room)
+            keep(p, batch, i);
+    }
+    return status;
+}
+
+int posterior_finish(posterior *p)
+{
+    double total = log_sum_exp(p->weight, p->count);
+    for (int i = 0; i < p->count; i++)
+        p->weight[i] = exp(p->weight[i] - total);
+    return tree_set_normalise(&p->trees);
+}
