@@ -1,0 +1,17 @@
+/* sample.h: the files that hold a weighted posterior sample.
+ *
+ *     <prefix>.trees        NEXUS, one tree per draw with branch lengths and [&W weight]
+ *     <prefix>.trace.tsv    one line per draw, for Tracer: state, log-likelihood, prior, tree
+ *                           length, log q, weight */
+#ifndef REPORT_SAMPLE_H
+#define REPORT_SAMPLE_H
+
+#include "base/diag.h"
+#include "infer/posterior.h"
+
+extern const char *const SAMPLE_SUFFIXES[]; /* the suffixes above, NULL at the end */
+
+/* p is finished (posterior_finish) and has branch lengths. */
+int sample_write(const char *prefix, const posterior *p, diag *d);
+
+#endif
