@@ -2,15 +2,19 @@
 
 /* clang-format off */
 const command *const COMMANDS[] = {
+    &infer_command,
+    &fit_command,
+    &parsimony_command,
+    &evidence_command,
     &score_command,
     &kl_command,
     &sample_command,
+    &embed_command,
     &evaluate_command,
     &summarize_command,
     &compare_command,
     &simulate_command,
     &check_command,
-    &embed_command,
     NULL,
 };
 /* clang-format on */

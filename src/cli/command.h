@@ -77,15 +77,19 @@ typedef struct command {
     int (*run)(session *s, void *settings);
 } command;
 
+extern const command infer_command;
+extern const command fit_command;
+extern const command parsimony_command;
+extern const command evidence_command;
+extern const command score_command;
+extern const command kl_command;
+extern const command sample_command;
+extern const command embed_command;
+extern const command evaluate_command;
 extern const command summarize_command;
 extern const command compare_command;
 extern const command simulate_command;
 extern const command check_command;
-extern const command embed_command;
-extern const command evaluate_command;
-extern const command kl_command;
-extern const command sample_command;
-extern const command score_command;
 
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];

@@ -10,13 +10,13 @@
 #include <string.h>
 
 const option DATASET_OPTIONS[] = {
-    OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED,
+    OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED | LOCAL,
                 "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
     OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
                 "PHYLIP names are the first ten columns"),
     OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
                 "FASTA names are the whole header line"),
-    OPTION_FILE(dataset_settings, order, "--taxon-order", OPTIONAL,
+    OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL,
                 "file with all names, one a line: the order in which taxa are attached "
                 "(lexicographic without it)"),
     OPTION_END,

@@ -7,6 +7,7 @@
 #include "cli/settings_file.h"
 #include "infer/checkpoint.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,18 @@ static int look_for_results(run *r, const char *prefix)
     return status;
 }
 
+/* --redo: what was there before must not be taken for this run's. */
+static int forget(run *r, const char *prefix)
+{
+    char path[4096];
+    diag *d = &r->session->diag;
+    snprintf(path, sizeof path, "%s.json", prefix);
+    if (unlink(path) != 0 && errno != ENOENT)
+        return diag_error(d, ART_ERR_IO, (diag_place){.file = path}, "cannot be removed: %s",
+                          strerror(errno));
+    return checkpoint_remove(prefix, d);
+}
+
 static double checkpoint_number(const run *r, const char *key)
 {
     const char *text = safetensors_get(&r->checkpoint, key);
@@ -155,12 +168,13 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     }
     if (status || r->finished)
         return status;
-    status = s->common->redo ? checkpoint_remove(prefix, &s->diag) : look_for_checkpoint(r, prefix);
+    status = s->common->redo ? forget(r, prefix) : look_for_checkpoint(r, prefix);
     if (!status)
         status = signals_start(&r->signals);
     if (!status)
-        status = session_begin(s, default_prefix, suffixes,
+        status = session_begin(s, default_prefix, suffixes + 1,
                                r->resumed ? (int64_t)checkpoint_number(r, "log_bytes") : -1);
+    s->suffixes = suffixes;
     if (!status)
         status = session_pool(s, &r->threads);
     if (!status)
@@ -287,9 +301,10 @@ static int stop(run *r, trainer *t)
     int status = save(r, t);
     if (status)
         return status;
-    log_warning(&s->log, "%s at step %lld; the checkpoint is written, and the same command goes on",
+    log_warning(&s->log,
+                "%s at step %lld; the checkpoint is written, and the same command%s goes on",
                 signals_stop(r->signals) ? "stopped by a signal" : "the time limit is reached",
-                (long long)t->step);
+                (long long)t->step, s->common->redo ? " without --redo" : "");
     return ART_ERR_STOPPED;
 }
 

@@ -64,7 +64,8 @@ typedef struct run_view {
     void *context;
 } run_view;
 
-/* Takes over the reference to data. default_prefix as in session_begin. Listens to signals and
+/* Takes over the reference to data. default_prefix as in session_begin; of the suffixes the
+ * first is ".metrics.jsonl", the others are those of the results. Listens to signals and
  * makes the pool. */
 int run_open(run *r, session *s, const run_settings *set, const char *default_prefix,
              const char *const *suffixes, json_t *data);

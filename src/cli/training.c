@@ -34,7 +34,7 @@ const option VARIATIONAL_OPTIONS[] = {
     OPTION_END,
 };
 
-int preset_apply(option_set *s, const preset_value *values, diag *d)
+static int preset_apply(option_set *s, const preset_value *values, diag *d)
 {
     int status = ART_OK;
     for (; values->key && status == ART_OK; values++)
@@ -46,6 +46,23 @@ int preset_apply(option_set *s, const preset_value *values, diag *d)
                                      (diag_place){.file = "preset"}, d);
         }
     return status;
+}
+
+int training_settle(session *s, const training_settings *o, const variational_options *variational,
+                    const preset_value *paper)
+{
+    int status = o->preset == PRESET_PAPER ? preset_apply(&s->options, paper, &s->diag) : ART_OK;
+    if (status)
+        return status;
+    if (o->hidden % o->heads)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--hidden %lld is not divisible by --heads %lld -- choose them so",
+                          (long long)o->hidden, (long long)o->heads);
+    if (variational && variational->estimator != ESTIMATOR_RWS && variational->particles < 2)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "VIMCO compares particles with each other and needs at least two -- "
+                          "raise --particles, or choose --estimator rws");
+    return ART_OK;
 }
 
 train_settings training_plan(const training_settings *o)

@@ -2,7 +2,7 @@
 #ifndef CLI_TRAINING_H
 #define CLI_TRAINING_H
 
-#include "cli/options.h"
+#include "cli/session.h"
 #include "infer/objective.h"
 #include "infer/train.h"
 
@@ -37,8 +37,11 @@ typedef struct preset_value {
     const char *value;
 } preset_value;
 
-/* Sets the options of the list (ends with a NULL key) that were not given. */
-int preset_apply(option_set *s, const preset_value *values, diag *d);
+/* Applies the preset: sets the options of the list (ends with a NULL key) that were not given,
+ * if --preset paper was. Then looks at what options must have in common. variational may be
+ * NULL. Both point into the settings of the session. */
+int training_settle(session *s, const training_settings *o, const variational_options *variational,
+                    const preset_value *paper);
 
 /* The training settings without those that only some tasks have. */
 train_settings training_plan(const training_settings *o);

@@ -1,0 +1,139 @@
+/* evidence: the log marginal likelihood by importance sampling from a trained model. */
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/dataset.h"
+#include "cli/evaluation.h"
+#include "model/model_file.h"
+#include "phylo/model_string.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+    common_settings common;
+    const char *model;
+    dataset_settings data;
+    double prior_rate; /* 0: the one the model was trained with */
+    evaluation_settings evaluation;
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .evaluation = EVALUATION_DEFAULTS};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_FILE(settings, model, "--model", REQUIRED, "trained model, PREFIX.model.safetensors"),
+    OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, 0, 1e6,
+                "rate of the exponential prior on branch lengths; 0: as in training"),
+    OPTION_HEADING("Evaluation"),
+    OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
+    OPTION_HEADING("Running"),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+/* The prior rate that a model was trained with; 10 where its file does not say. */
+static double trained_prior_rate(const model_file *m)
+{
+    json_t *all = m->settings ? json_loads(m->settings, 0, NULL) : NULL;
+    double rate = json_number_value(json_object_get(all, "prior_rate"));
+    json_decref(all);
+    return rate > 0 ? rate : 10;
+}
+
+/* row[i] becomes the row of the alignment that is taxon i of the model. */
+static int match_taxa(dataset *data, const model_file *m, const char *path, diag *d)
+{
+    taxa rows;
+    taxa_init(&rows);
+    int status = ART_OK;
+    for (int i = 0; i < data->alignment.n_taxa && !status; i++)
+        status = taxa_add(&rows, data->alignment.name[i], strlen(data->alignment.name[i]));
+    if (!status)
+        status = taxa_compare(&rows, "the alignment", &m->taxa, "the model",
+                              (diag_place){.file = path}, d);
+    if (!status)
+        taxa_map(data->row, &m->taxa, &rows);
+    taxa_free(&rows);
+    return status;
+}
+
+static int print(session *s, const evaluation *e, const evaluation_settings *set)
+{
+    json_t *figures = evaluation_json(e, set);
+    if (!figures)
+        return ART_ERR_NOMEM;
+    const char *key;
+    json_t *value;
+    json_object_foreach(figures, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY);
+        output_printf(&s->table, "%s\t%s\n", key, text && json_is_number(value) ? text : "NA");
+        free(text);
+    }
+    json_decref(figures);
+    return ART_OK;
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *o = chosen;
+    pool *threads = NULL;
+    model_file m = {0};
+    dataset data = {0};
+    subst_model model;
+    target *goal = NULL;
+    evaluation e = {0};
+    int status = session_pool(s, &threads);
+    if (!status)
+        status = model_file_read(&m, o->model, MODEL_LAST, threads, &s->diag);
+    if (!status && (!m.branches || !m.substitution))
+        status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model},
+                            "a model of topologies alone has no evidence -- give one that "
+                            "`infer` wrote");
+    if (!status)
+        status = dataset_read(&data, &o->data, &s->diag);
+    if (!status)
+        status = match_taxa(&data, &m, o->data.alignment, &s->diag);
+    if (!status)
+        status = model_string_parse(&model, m.substitution, &data.alignment, &s->diag);
+    if (!status)
+        status =
+            target_likelihood(&goal, &data.alignment, data.row, &model, EVIDENCE_BATCH, threads);
+    if (status)
+        goto out;
+    session_notes(s);
+    particle_source source = {m.trees, m.branches, goal,
+                              o->prior_rate > 0 ? o->prior_rate : trained_prior_rate(&m),
+                              (uint64_t)o->common.seed};
+    status = evaluation_run(&e, s, &source, &m.taxa, &o->evaluation, NULL, NULL);
+    if (!status)
+        status = print(s, &e, &o->evaluation);
+    if (!status && *evidence_warning(e.evidence.pareto_k))
+        log_warning(&s->log, "%s", evidence_warning(e.evidence.pareto_k));
+out:
+    evaluation_free(&e);
+    target_free(goal);
+    dataset_free(&data);
+    model_file_free(&m);
+    pool_free(threads);
+    return status;
+}
+
+const command evidence_command = {
+    .name = "evidence",
+    .summary = "log marginal likelihood by importance sampling",
+    .description =
+        "Estimates the log marginal likelihood of the alignment under the substitution model and "
+        "the priors that the model was trained with, by importance sampling from it. Prints one "
+        "figure a line: the estimate (mean over repeats of the log of the mean weight) with its "
+        "standard deviation and error, lower bounds, the effective sample size and Pareto k. With "
+        "k at 0.7 or more the estimate is not dependable; at 1 it is none.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

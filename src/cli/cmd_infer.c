@@ -1,0 +1,170 @@
+/* infer: Bayesian inference of topology and branch lengths from an alignment. */
+#include "artreeformer.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "model/branch_lognormal.h"
+#include "phylo/model_string.h"
+#include "report/sample.h"
+#include "report/summary.h"
+
+typedef struct settings {
+    common_settings common;
+    dataset_settings data;
+    const char *model;
+    double prior_rate;
+    training_settings training;
+    variational_options variational;
+    double branch_rate;
+    int64_t branch_hidden;
+    evaluation_settings evaluation;
+    run_settings run;
+} settings;
+
+static const settings DEFAULTS = {
+    .common = COMMON_DEFAULTS,
+    .model = "JC",
+    .prior_rate = 10,
+    .training = {.steps = 20000,
+                 .tree_rate = 1e-3,
+                 .decay = 0.75,
+                 .decay_every = 1000,
+                 .hidden = 100,
+                 .heads = 4},
+    .variational = {.particles = 10, .anneal = 5000},
+    .branch_rate = 1e-3,
+    .branch_hidden = 100,
+    .evaluation = EVALUATION_DEFAULTS,
+    .run = RUN_DEFAULTS,
+};
+
+/* The published schedule (with --anneal 200000 for data sets that are hard to anneal). */
+static const preset_value PAPER[] = {
+    {"steps", "400000"},     {"anneal", "100000"},
+    {"tree-rate", "0.0001"}, {"branch-rate", "0.001"},
+    {"decay", "0.75"},       {"decay-every", "20000"},
+    {"clip", "0"},           {"particles", "10"},
+    {"estimator", "vimco"},  {"hidden", "100"},
+    {"heads", "4"},          {"branch-hidden", "100"},
+    {"prior-rate", "10"},    {NULL, NULL},
+};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_HEADING("Model"),
+    OPTION_TEXT(settings, model, "-m --model", OPTIONAL, "MODEL",
+                "substitution model with its numbers, such as HKY{2.5}+F+G4{0.5}"),
+    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
+                "rate of the exponential prior on branch lengths"),
+    OPTION_HEADING("Training"),
+    OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
+    OPTION_REAL(settings, branch_rate, "--branch-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+                "learning rate of the branch-length model"),
+    OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
+               "hidden size of the branch-length model"),
+    OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
+    OPTION_HEADING("Evaluation"),
+    OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
+    OPTION_HEADING("Output"),
+    OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
+    OPTION_HEADING("Running"),
+    OPTION_INCLUDE(settings, run, RUN_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+static const char *const FILES[] = {
+    ".metrics.jsonl", ".model.safetensors", ".trees",      ".trace.tsv", ".trprobs", ".contree",
+    ".con.tre",       ".map.nwk",           ".splits.tsv", ".json",      NULL};
+
+static int make_models(job *j, const settings *o, const subst_model *model)
+{
+    int n = j->data.alignment.n_taxa;
+    int64_t batch =
+        o->variational.particles > EVIDENCE_BATCH ? o->variational.particles : EVIDENCE_BATCH;
+    uint64_t seed = (uint64_t)o->common.seed;
+    int status = job_trees(j, n, &o->training);
+    if (!status)
+        status = branch_lognormal_create(&j->branches, n, (int)o->branch_hidden, j->run.threads);
+    if (!status)
+        status = target_likelihood(&j->goal, &j->data.alignment, j->data.row, model, (int)batch,
+                                   j->run.threads);
+    if (status)
+        return status;
+    j->branches->ops->initialise(j->branches, seed);
+    j->source = (particle_source){j->trees, j->branches, j->goal, o->prior_rate, seed};
+    return ART_OK;
+}
+
+static int write_results(job *j, const settings *o, const evaluation *e, const char *model)
+{
+    session *s = j->run.session;
+    int status = job_save_model(j, &j->data.taxa, &o->training, (int)o->branch_hidden, model);
+    if (!status)
+        status = sample_write(s->prefix, &e->posterior, &s->diag);
+    if (!status)
+        status = summary_write(s->prefix, &e->posterior.trees, &e->posterior.splits,
+                               CONSENSUS_MAJORITY, &s->diag);
+    if (status)
+        return status;
+    json_t *results = evaluation_json(e, &o->evaluation);
+    if (results) {
+        json_object_set_new(results, "model", json_string(model));
+        json_object_set_new(results, "steps", json_integer((json_int_t)j->trainer->step));
+        results_number(results, "best_log_likelihood", variational_best(j->task));
+    }
+    return run_finish(&j->run, results);
+}
+
+static int infer(session *s, void *chosen)
+{
+    const settings *o = chosen;
+    static const run_view VIEW = {
+        .what = "training", .objective = "bound", .best = "best_log_likelihood", .best_sign = 1};
+    job j = {0};
+    evaluation e = {0};
+    subst_model model;
+    char model_text[MODEL_STRING_SIZE];
+    int status = training_settle(s, &o->training, &o->variational, PAPER);
+    if (!status)
+        status = dataset_read(&j.data, &o->data, &s->diag);
+    if (!status)
+        status = model_string_parse(&model, o->model, &j.data.alignment, &s->diag);
+    if (!status)
+        status = run_open(&j.run, s, &o->run, o->data.alignment, FILES, dataset_identity(&j.data));
+    if (status || j.run.finished)
+        goto out;
+    log_info(&s->log, "model: %s", model_string_print(model_text, &model));
+    status = make_models(&j, o, &model);
+    if (!status) {
+        train_settings plan = training_plan(&o->training);
+        plan.branch_rate = o->branch_rate;
+        status = job_train_variational(&j, &plan, &o->variational, &VIEW);
+    }
+    if (!status)
+        status = job_evaluate(&j, &e, &j.data.taxa, &o->evaluation);
+    if (!status)
+        status = write_results(&j, o, &e, model_text);
+    if (!status)
+        evaluation_say(s, &e);
+out:
+    evaluation_free(&e);
+    job_free(&j);
+    return status;
+}
+
+const command infer_command = {
+    .name = "infer",
+    .summary = "Bayesian inference of topology and branch lengths (the main job)",
+    .description =
+        "Learns the posterior distribution of trees given an alignment: a probability for every "
+        "topology and a density of branch lengths, from which the log marginal likelihood "
+        "(evidence), tree and split probabilities, a consensus and a weighted sample follow. "
+        "A run that is stopped goes on where it was when the same command is given again.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = infer,
+};

@@ -1,0 +1,110 @@
+#include "cli/evaluation.h"
+
+#include "artreeformer.h"
+#include "cli/progress.h"
+#include "cli/run.h"
+
+#include <string.h>
+
+const option EVALUATION_OPTIONS[] = {
+    OPTION_INT(evaluation_settings, particles, "--evidence-particles", OPTIONAL, 1, 1e7,
+               "draws behind one estimate of the evidence"),
+    OPTION_INT(evaluation_settings, repeats, "--evidence-repeats", OPTIONAL, 1, 1e5,
+               "how often it is estimated"),
+    OPTION_INT(evaluation_settings, sample, "--posterior-sample", OPTIONAL, 1, 1e7,
+               "weighted draws that are written"),
+    OPTION_SIZE(evaluation_settings, cache, "--cache-memory", LOCAL,
+                "memory for partial trees that are drawn again and again"),
+    OPTION_END,
+};
+
+typedef struct watcher {
+    evaluation *out;
+    progress line;
+    double done;
+    evaluation_stop *stop;
+    const void *context;
+} watcher;
+
+static int observe(void *context, const particles *batch)
+{
+    watcher *w = context;
+    if (w->stop && w->stop(w->context))
+        return ART_ERR_STOPPED;
+    w->done += batch->k;
+    progress_update(&w->line, w->done, "%zu distinct trees", w->out->posterior.trees.count);
+    return posterior_add(&w->out->posterior, batch);
+}
+
+int evaluation_run(evaluation *out, session *s, const particle_source *source, const taxa *names,
+                   const evaluation_settings *set, evaluation_stop *stop, const void *context)
+{
+    memset(out, 0, sizeof *out);
+    topology_model *trees = source->trees;
+    evidence_settings plan = {(int)set->particles, (int)set->repeats};
+    watcher w = {.out = out, .stop = stop, .context = context};
+    int status = posterior_init(&out->posterior, names, (int)set->sample, source->branches != NULL);
+    if (!status)
+        status = trees->ops->freeze(trees, (size_t)set->cache);
+    progress_start(&w.line, &s->log, "evidence", "draws",
+                   (double)set->particles * (double)set->repeats, 0);
+    if (!status)
+        status = evidence_run(&out->evidence, source, &plan, observe, &w);
+    progress_end(&w.line);
+    if (!status)
+        status = posterior_finish(&out->posterior);
+    int thawed = trees->ops->freeze(trees, 0);
+    return status ? status : thawed;
+}
+
+void evaluation_free(evaluation *e)
+{
+    posterior_free(&e->posterior);
+    memset(e, 0, sizeof *e);
+}
+
+json_t *evaluation_json(const evaluation *e, const evaluation_settings *set)
+{
+    const evidence *v = &e->evidence;
+    const struct {
+        const char *key;
+        double value;
+    } number[] = {
+        {"log_evidence", v->log_evidence},
+        {"log_evidence_sd", v->log_evidence_sd},
+        {"log_evidence_se", v->log_evidence_se},
+        {"log_mean_weight", v->log_mean_weight},
+        {"lower_bound_1", v->lower_bound_1},
+        {"lower_bound_10", v->lower_bound_10},
+        {"ess", v->ess},
+        {"pareto_k", v->pareto_k},
+    };
+    json_t *out = json_object();
+    int status = out ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < sizeof number / sizeof number[0] && !status; i++)
+        status = results_number(out, number[i].key, number[i].value);
+    /* the bound of as many particles as one repeat has is the published estimate itself */
+    if (!status && set->particles == 1000)
+        status = results_number(out, "lower_bound_1000", v->log_evidence);
+    if (!status && json_object_set_new(out, "distinct_trees",
+                                       json_integer((json_int_t)e->posterior.trees.count)))
+        status = ART_ERR_NOMEM;
+    if (status) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
+}
+
+void evaluation_say(session *s, const evaluation *e)
+{
+    const evidence *v = &e->evidence;
+    log_info(&s->log,
+             "log evidence %.3f, standard deviation of one estimate %.3f, standard error %.3f\n"
+             "lower bounds: 1 sample %.3f, 10 samples %.3f\n"
+             "effective sample size %.0f of %ld, Pareto k %.2f, %zu distinct trees",
+             v->log_evidence, v->log_evidence_sd, v->log_evidence_se, v->lower_bound_1,
+             v->lower_bound_10, v->ess, v->total, v->pareto_k, e->posterior.trees.count);
+    if (*evidence_warning(v->pareto_k))
+        log_warning(&s->log, "%s", evidence_warning(v->pareto_k));
+}

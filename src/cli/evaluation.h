@@ -1,0 +1,45 @@
+/* evaluation.h: what a trained q says: the evidence and a weighted posterior sample. */
+#ifndef CLI_EVALUATION_H
+#define CLI_EVALUATION_H
+
+#include "cli/session.h"
+#include "infer/evidence.h"
+#include "infer/posterior.h"
+
+#include <jansson.h>
+
+typedef struct evaluation_settings {
+    int64_t particles; /* of one repeat */
+    int64_t repeats;
+    int64_t sample; /* draws that are kept */
+    int64_t cache;  /* bytes for partial trees */
+} evaluation_settings;
+
+#define EVALUATION_DEFAULTS                                                  \
+    {                                                                        \
+        .particles = 1000, .repeats = 100, .sample = 1000, .cache = 64 << 20 \
+    }
+
+/* --evidence-particles --evidence-repeats --posterior-sample --cache-memory */
+extern const option EVALUATION_OPTIONS[];
+
+typedef struct evaluation {
+    evidence evidence;
+    posterior posterior;
+} evaluation;
+
+/* Asked between batches; true ends the evaluation with ART_ERR_STOPPED. */
+typedef bool evaluation_stop(const void *context);
+
+/* Freezes the tree model while it runs. stop may be NULL. */
+int evaluation_run(evaluation *out, session *s, const particle_source *source, const taxa *names,
+                   const evaluation_settings *set, evaluation_stop *stop, const void *context);
+void evaluation_free(evaluation *e); /* safe on a zeroed one */
+
+/* The figures under their names in <prefix>.json. A new object, NULL if memory is short. */
+json_t *evaluation_json(const evaluation *e, const evaluation_settings *set);
+
+/* The figures for people, in the log. */
+void evaluation_say(session *s, const evaluation *e);
+
+#endif

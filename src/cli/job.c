@@ -1,0 +1,81 @@
+#include "cli/job.h"
+
+#include "artreeformer.h"
+#include "model/artreeformer_model.h"
+#include "model/model_file.h"
+
+#include <stdlib.h>
+
+int job_trees(job *j, int n_taxa, const training_settings *o)
+{
+    int status =
+        artreeformer_create(&j->trees, n_taxa, (int)o->hidden, (int)o->heads, j->run.threads);
+    if (!status)
+        j->trees->ops->initialise(j->trees, (uint64_t)j->run.session->common->seed);
+    return status;
+}
+
+int job_train(job *j, const train_settings *plan, const run_view *view)
+{
+    int status = trainer_create(&j->trainer, j->task, plan, j->run.threads);
+    return status ? status : run_train(&j->run, j->trainer, view);
+}
+
+int job_train_variational(job *j, train_settings *plan, const variational_options *o,
+                          const run_view *view)
+{
+    plan->anneal_steps = o->anneal;
+    int status =
+        variational_create(&j->task, &j->source, (int)o->particles, (estimator)o->estimator);
+    return status ? status : job_train(j, plan, view);
+}
+
+static bool should_stop(const void *context)
+{
+    return run_should_stop(context);
+}
+
+int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_settings *set)
+{
+    session *s = j->run.session;
+    int status = evaluation_run(e, s, &j->source, names, set, should_stop, &j->run);
+    if (status == ART_ERR_STOPPED)
+        log_warning(&s->log, "stopped after training; the same command%s goes on",
+                    s->common->redo ? " without --redo" : "");
+    return status;
+}
+
+int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
+                   const char *substitution)
+{
+    session *s = j->run.session;
+    char *path = session_path(s, ".model.safetensors");
+    char *text = json_dumps(json_object_get(j->run.identity, "settings"), JSON_COMPACT);
+    model_contents contents = {.taxa = names,
+                               .trees = j->trees,
+                               .hidden = (int)o->hidden,
+                               .heads = (int)o->heads,
+                               .average = j->trainer->trees.average,
+                               .branches = j->branches,
+                               .branch_hidden = branch_hidden,
+                               .substitution = substitution,
+                               .settings = text};
+    int status = path && text ? model_file_write(path, &contents, &s->diag) : ART_ERR_NOMEM;
+    free(path);
+    free(text);
+    return status;
+}
+
+void job_free(job *j)
+{
+    trainer_free(j->trainer);
+    if (j->task)
+        j->task->ops->free(j->task);
+    target_free(j->goal);
+    if (j->branches)
+        j->branches->ops->free(j->branches);
+    if (j->trees)
+        j->trees->ops->free(j->trees);
+    dataset_free(&j->data);
+    run_close(&j->run);
+}

@@ -1,0 +1,43 @@
+/* job.h: what a training run is made of, for infer, fit and parsimony alike. */
+#ifndef CLI_JOB_H
+#define CLI_JOB_H
+
+#include "cli/dataset.h"
+#include "cli/evaluation.h"
+#include "cli/run.h"
+#include "cli/training.h"
+#include "infer/variational.h"
+
+/* All zero at first; members are made in this order and freed by job_free. */
+typedef struct job {
+    run run;
+    dataset data; /* infer and parsimony */
+    topology_model *trees;
+    branch_model *branches; /* infer */
+    target *goal;           /* infer and parsimony */
+    particle_source source; /* the same */
+    task *task;
+    trainer *trainer;
+} job;
+
+/* Makes and initialises the tree model. */
+int job_trees(job *j, int n_taxa, const training_settings *o);
+
+/* Makes the trainer of j->task and trains to the end. */
+int job_train(job *j, const train_settings *plan, const run_view *view);
+
+/* The variational task on j->source, and its training. */
+int job_train_variational(job *j, train_settings *plan, const variational_options *o,
+                          const run_view *view);
+
+/* Evidence and posterior sample of j->source; stops when the run should. */
+int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_settings *set);
+
+/* Writes <prefix>.model.safetensors, with the moving average if there is one. substitution may
+ * be NULL. */
+int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
+                   const char *substitution);
+
+void job_free(job *j);
+
+#endif

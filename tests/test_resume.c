@@ -1,0 +1,331 @@
+/* Long runs as a user meets them: stopped, killed, resumed, refused. Everything a run leaves
+ * behind is the same, byte for byte, however often it was interrupted and on however many
+ * threads it ran; only times and memory differ. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/run.h"
+
+#include "base/rng.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char ALIGNMENT[] = ">a\nACGTACGTTAGCATCGACGTACGATT\n>b\nACGAACGTTAGCATCGACGTACGATA\n"
+                                ">c\nTCGAACGATAGCTTCGACTTACGATA\n>d\nTCGAACGATCGCTTCCACTTACGATG\n"
+                                ">e\nTCCAAGGATCGCTTCCACTTAGGATG\n>f\nTCCAAGGATCGATTCCAATTAGGCTG\n";
+
+enum { MAX_ARGUMENTS = 40 };
+
+typedef struct place {
+    char folder[64], alignment[96], prefix[96];
+} place;
+
+static void place_open(place *p)
+{
+    snprintf(p->folder, sizeof p->folder, "/tmp/art-resume-XXXXXX");
+    assert_non_null(mkdtemp(p->folder));
+    snprintf(p->alignment, sizeof p->alignment, "%s/data.fasta", p->folder);
+    snprintf(p->prefix, sizeof p->prefix, "%s/run", p->folder);
+    FILE *file = fopen(p->alignment, "w");
+    assert_non_null(file);
+    assert_true(fputs(ALIGNMENT, file) >= 0 && fclose(file) == 0);
+}
+
+static void place_close(place *p)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", p->folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* The command line of a small run, with extra arguments behind. */
+static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char *command,
+                      const char *extra)
+{
+    static char words[1024];
+    int n = 0;
+    snprintf(words, sizeof words,
+             "%s -s %s --prefix %s --hidden 8 --heads 2 %s --anneal 50 --report-every 50 "
+             "--evidence-particles 100 --evidence-repeats 3 --posterior-sample 50 %s",
+             command, p->alignment, p->prefix, strstr(extra, "--steps") ? "" : "--steps 300",
+             extra);
+    for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
+        assert_true(n < MAX_ARGUMENTS - 1);
+        out[n++] = word;
+    }
+    out[n] = NULL;
+}
+
+static run_result execute(const place *p, const char *command, const char *extra)
+{
+    const char *list[MAX_ARGUMENTS];
+    arguments(list, p, command, extra);
+    return run_arguments(NULL, list);
+}
+
+static void expect(const place *p, const char *command, const char *extra, int code,
+                   const char *words)
+{
+    run_result r = execute(p, command, extra);
+    check_run(&r, extra, code, NULL, words);
+    run_free(&r);
+}
+
+static pid_t start(const place *p, const char *command, const char *extra)
+{
+    const char *list[MAX_ARGUMENTS + 1] = {ART_PROGRAM};
+    arguments(list + 1, p, command, extra);
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0);
+        dup2(null, 1);
+        dup2(null, 2);
+        execv(ART_PROGRAM, (char *const *)(uintptr_t)list);
+        _exit(127);
+    }
+    assert_true(child > 0);
+    return child;
+}
+
+/* Exit code, or 128 + signal. */
+static int finish(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    nanosleep(&time, NULL);
+}
+
+static char *contents(const place *p, const char *suffix, size_t *length)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s%s", p->prefix, suffix);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail_msg("%s: %s", path, strerror(errno));
+    char *text = malloc(1 << 22);
+    assert_non_null(text);
+    *length = fread(text, 1, (1 << 22) - 1, file);
+    text[*length] = '\0';
+    fclose(file);
+    return text;
+}
+
+/* JSON text without the members that tell of time and memory and of file names. */
+static char *without_times(const char *text)
+{
+    static const char *const gone[] = {"seconds", "steps_per_second", "peak_memory_bytes", "files"};
+    json_t *object = json_loads(text, 0, NULL);
+    assert_non_null(object);
+    for (size_t i = 0; i < sizeof gone / sizeof gone[0]; i++)
+        json_object_del(object, gone[i]);
+    char *out = json_dumps(object, JSON_PRESERVE_ORDER);
+    json_decref(object);
+    return out;
+}
+
+static void same_metrics(const char *a, const char *b)
+{
+    for (int line = 1;; line++) {
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n == 0 || m == 0) {
+            assert_true(n == m && line > 3);
+            return;
+        }
+        char *x = strndup(a, n), *y = strndup(b, m);
+        char *p = without_times(x), *q = without_times(y);
+        assert_string_equal(p, q);
+        free(x);
+        free(y);
+        free(p);
+        free(q);
+        a += n + 1;
+        b += m + 1;
+    }
+}
+
+static const char *const SAME_BYTES[] = {".model.safetensors", ".trees",     ".trace.tsv",
+                                         ".trprobs",           ".contree",   ".con.tre",
+                                         ".map.nwk",           ".splits.tsv"};
+
+/* Both runs have ended and left the same. */
+static void same_results(const place *a, const place *b)
+{
+    size_t n, m;
+    for (size_t i = 0; i < sizeof SAME_BYTES / sizeof SAME_BYTES[0]; i++) {
+        char *x = contents(a, SAME_BYTES[i], &n), *y = contents(b, SAME_BYTES[i], &m);
+        if (n != m || memcmp(x, y, n) != 0)
+            fail_msg("%s differs", SAME_BYTES[i]);
+        free(x);
+        free(y);
+    }
+    char *x = contents(a, ".metrics.jsonl", &n), *y = contents(b, ".metrics.jsonl", &m);
+    same_metrics(x, y);
+    free(x);
+    free(y);
+    x = contents(a, ".json", &n);
+    y = contents(b, ".json", &m);
+    char *p = without_times(x), *q = without_times(y);
+    assert_string_equal(p, q);
+    free(x);
+    free(y);
+    free(p);
+    free(q);
+}
+
+static void any_number_of_threads(void **state)
+{
+    (void)state;
+    place one, more;
+    place_open(&one);
+    expect(&one, "infer", "-T 1", 0, NULL);
+    for (int threads = 2; threads <= 4; threads *= 2) {
+        char extra[16];
+        snprintf(extra, sizeof extra, "-T %d", threads);
+        place_open(&more);
+        expect(&more, "infer", extra, 0, NULL);
+        same_results(&one, &more);
+        place_close(&more);
+    }
+    place_close(&one);
+}
+
+/* SIGKILL at a hundred random instants. Steps are made to take longer than the program takes to
+ * start, so that most of the kills meet it at work. */
+static void killed_and_resumed(void **state)
+{
+    (void)state;
+    enum { KILLS = 100 };
+    place straight, broken;
+    place_open(&straight);
+    expect(&straight, "infer", "-T 1", 0, NULL);
+    rng r = rng_at(17, RNG_TEST, 0, 0);
+    int kills = 0, rounds = 0;
+    while (kills < KILLS) {
+        place_open(&broken);
+        for (int done = 0; !done; rounds++) {
+            assert_true(rounds < 10 * KILLS);
+            pid_t child = start(&broken, "infer", "-T 2 --checkpoint-every 0.01");
+            pause_for(0.25 * rng_uniform(&r));
+            kill(child, SIGKILL);
+            int code = finish(child);
+            done = code == 0;
+            assert_true(done || code == 128 + SIGKILL);
+            kills += !done;
+            if (kills >= KILLS && !done) {
+                expect(&broken, "infer", "-T 2", 0, NULL);
+                done = 1;
+            }
+        }
+        same_results(&straight, &broken);
+        place_close(&broken);
+    }
+    place_close(&straight);
+}
+
+static void asked_to_stop(void **state)
+{
+    (void)state;
+    static const int SIGNALS[] = {SIGTERM, SIGINT};
+    place straight, stopped;
+    place_open(&straight);
+    expect(&straight, "infer", "-T 2 --steps 3000", 0, NULL);
+    place_open(&stopped);
+    for (int i = 0; i < 2; i++) {
+        pid_t child = start(&stopped, "infer", "-T 2 --steps 3000");
+        pause_for(0.3);
+        kill(child, SIGNALS[i]);
+        time_t begun = time(NULL);
+        assert_int_equal(finish(child), 75);
+        assert_true(time(NULL) - begun <= 5);
+    }
+    expect(&stopped, "infer", "-T 2 --steps 3000 --time-limit 0.2", 75, "time limit");
+    expect(&stopped, "infer", "-T 2 --steps 3000", 0, "going on");
+    same_results(&straight, &stopped);
+    expect(&stopped, "infer", "-T 2 --steps 3000", 0, "finished already");
+    expect(&stopped, "infer", "-T 2 --steps 2000", 3, "steps");
+    place_close(&straight);
+    place_close(&stopped);
+}
+
+static void asked_to_save(void **state)
+{
+    (void)state;
+    place p;
+    char path[160];
+    place_open(&p);
+    snprintf(path, sizeof path, "%s.ckp.safetensors", p.prefix);
+    pid_t child = start(&p, "infer", "-T 1 --steps 100000");
+    for (int i = 0; i < 100 && access(path, F_OK) != 0; i++) {
+        pause_for(0.1);
+        kill(child, SIGUSR1);
+    }
+    assert_int_equal(access(path, F_OK), 0);
+    assert_int_equal(kill(child, 0), 0);
+    kill(child, SIGTERM);
+    assert_int_equal(finish(child), 75);
+    place_close(&p);
+}
+
+static void another_run_is_refused(void **state)
+{
+    (void)state;
+    place p;
+    place_open(&p);
+    expect(&p, "infer", "--time-limit 0.01 --steps 5000", 75, NULL);
+    expect(&p, "infer", "--steps 5000 --seed 2", 2, "seed was 1 and is now 2");
+    expect(&p, "infer", "--steps 6000", 2, "steps was 5000 and is now 6000");
+    expect(&p, "parsimony", "--steps 5000", 2, "another run");
+    FILE *file = fopen(p.alignment, "a");
+    assert_non_null(file);
+    assert_true(fputs(">g\nTCCAAGGATCGATTCCAATTAGGCTT\n", file) >= 0 && fclose(file) == 0);
+    expect(&p, "infer", "--steps 5000", 2, "another run");
+    expect(&p, "infer", "--redo", 0, NULL);
+    place_close(&p);
+}
+
+static void damaged_checkpoints(void **state)
+{
+    (void)state;
+    place p, straight;
+    char path[2][160];
+    place_open(&p);
+    place_open(&straight);
+    expect(&straight, "infer", "--steps 2000", 0, NULL);
+    snprintf(path[0], sizeof path[0], "%s.ckp.safetensors", p.prefix);
+    snprintf(path[1], sizeof path[1], "%s.ckp.prev.safetensors", p.prefix);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.3 --checkpoint-every 0.01", 75, NULL);
+    assert_int_equal(truncate(path[0], 100), 0);
+    expect(&p, "infer", "--steps 2000", 0, "previous checkpoint");
+    same_results(&straight, &p);
+    expect(&p, "infer", "--steps 2000 --redo --time-limit 0.3 --checkpoint-every 0.01", 75, NULL);
+    assert_int_equal(truncate(path[0], 100), 0);
+    assert_int_equal(truncate(path[1], 100), 0);
+    expect(&p, "infer", "--steps 2000", 2, "--redo");
+    place_close(&p);
+    place_close(&straight);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads),  cmocka_unit_test(killed_and_resumed),
+        cmocka_unit_test(asked_to_stop),          cmocka_unit_test(asked_to_save),
+        cmocka_unit_test(another_run_is_refused), cmocka_unit_test(damaged_checkpoints),
+    };
+    return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
+}
