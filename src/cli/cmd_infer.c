@@ -4,8 +4,13 @@
 #include "cli/job.h"
 #include "model/branch_lognormal.h"
 #include "phylo/model_string.h"
+#include "report/page.h"
 #include "report/sample.h"
 #include "report/summary.h"
+
+#include <stdio.h>
+
+enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
 
 typedef struct settings {
     common_settings common;
@@ -76,8 +81,8 @@ static const option OPTIONS[] = {
 };
 
 static const char *const FILES[] = {
-    ".metrics.jsonl", ".model.safetensors", ".trees",      ".trace.tsv", ".trprobs", ".contree",
-    ".con.tre",       ".map.nwk",           ".splits.tsv", ".json",      NULL};
+    ".metrics.jsonl", ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs", ".contree",
+    ".con.tre",       ".map.nwk",           ".splits.tsv", ".report.txt", ".json",    NULL};
 
 static int make_models(job *j, const settings *o, const subst_model *model)
 {
@@ -98,6 +103,34 @@ static int make_models(job *j, const settings *o, const subst_model *model)
     return ART_OK;
 }
 
+/* <prefix>.report.txt */
+static int write_page(job *j, const settings *o, const evaluation *e, const char *model)
+{
+    session *s = j->run.session;
+    const alignment *a = &j->data.alignment;
+    char size[128], prior[64], training[128], seed[32];
+    snprintf(size, sizeof size, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
+             a->n_patterns);
+    snprintf(prior, sizeof prior, "uniform topologies, Exp(%g) branch lengths", o->prior_rate);
+    snprintf(training, sizeof training, "%lld steps of %lld particles, annealed over %lld",
+             (long long)o->training.steps, (long long)o->variational.particles,
+             (long long)o->variational.anneal);
+    snprintf(seed, sizeof seed, "%lld", (long long)o->common.seed);
+    const page_fact facts[] = {
+        {"alignment", o->data.alignment}, {"size", size},
+        {"substitution model", model},    {"prior", prior},
+        {"training", training},           {"seed", seed},
+    };
+    buffer text;
+    buffer_init(&text);
+    int status = page_compose(&text, facts, (int)(sizeof facts / sizeof facts[0]), &e->evidence,
+                              &e->posterior);
+    if (!status)
+        status = page_write(s->prefix, &text, &s->diag);
+    buffer_free(&text);
+    return status;
+}
+
 static int write_results(job *j, const settings *o, const evaluation *e, const char *model)
 {
     session *s = j->run.session;
@@ -107,6 +140,8 @@ static int write_results(job *j, const settings *o, const evaluation *e, const c
     if (!status)
         status = summary_write(s->prefix, &e->posterior.trees, &e->posterior.splits,
                                CONSENSUS_MAJORITY, &s->diag);
+    if (!status)
+        status = write_page(j, o, e, model);
     if (status)
         return status;
     json_t *results = evaluation_json(e, &o->evaluation);
@@ -116,6 +151,26 @@ static int write_results(job *j, const settings *o, const evaluation *e, const c
         results_number(results, "best_log_likelihood", variational_best(j->task));
     }
     return run_finish(&j->run, results);
+}
+
+/* What a user wants to see first: the tree and the evidence. */
+static int say_results(session *s, const evaluation *e)
+{
+    buffer text;
+    buffer_init(&text);
+    int status = ART_OK;
+    if (e->posterior.trees.taxa.count <= DRAWN_TAXA)
+        status = page_tree(&text, &e->posterior);
+    if (!status && text.length)
+        log_info(&s->log,
+                 "\nmajority consensus (numbers: posterior probability of splits, percent)\n\n%s",
+                 text.text);
+    buffer_free(&text);
+    evaluation_say(s, e);
+    log_info(&s->log,
+             "look at %s.report.txt first; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
+             s->prefix, s->prefix, s->prefix);
+    return status;
 }
 
 static int infer(session *s, void *chosen)
@@ -148,7 +203,7 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = write_results(&j, o, &e, model_text);
     if (!status)
-        evaluation_say(s, &e);
+        status = say_results(s, &e);
 out:
     evaluation_free(&e);
     job_free(&j);
