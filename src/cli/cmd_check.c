@@ -3,8 +3,10 @@
 #include "base/format.h"
 #include "cli/banner.h"
 #include "cli/dataset.h"
+#include "cli/estimate.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/training.h"
 #include "seq/alignment_stats.h"
 
 typedef struct settings {
@@ -17,6 +19,7 @@ static const settings DEFAULTS = {.common = COMMON_DEFAULTS};
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
@@ -33,6 +36,27 @@ static void put_summary(output *o, const settings *set, const alignment *a,
     output_printf(o, "empty_sites\t%zu\n", stats->empty_sites);
     output_printf(o, "empty_sequences\t%d\n", stats->empty_sequences);
     output_printf(o, "identical_sequences\t%d\n", stats->identical_sequences);
+}
+
+/* What `infer` with its defaults will need. */
+static int put_estimate(session *s, const alignment *a)
+{
+    char text[FORMAT_SIZE];
+    pool *threads = NULL;
+    estimate e = {0};
+    int status = session_pool(s, &threads);
+    if (status == ART_OK)
+        status = estimate_infer(&e, a, INFER_HIDDEN, INFER_HEADS, INFER_BRANCH_HIDDEN,
+                                INFER_PARTICLES, threads);
+    pool_free(threads);
+    if (status != ART_OK)
+        return status;
+    output_printf(&s->table, "infer_memory\t%s\n", format_bytes(text, sizeof text, e.bytes));
+    output_printf(&s->table, "infer_time_per_step\t%s\n",
+                  format_seconds(text, sizeof text, e.step_seconds));
+    output_printf(&s->table, "infer_time_at_most\t%s\n",
+                  format_seconds(text, sizeof text, e.step_seconds * INFER_STEPS));
+    return ART_OK;
 }
 
 static void put_sequences(output *o, const alignment *a, const alignment_stats *stats)
@@ -65,6 +89,7 @@ static int run(session *s, void *chosen)
     output_printf(&s->table, "loading_time\t%s\n", format_seconds(text, sizeof text, seconds));
     output_printf(&s->table, "loading_memory\t%s\n",
                   format_bytes(text, sizeof text, peak_memory()));
+    status = put_estimate(s, &data.alignment);
     put_sequences(&s->table, &data.alignment, &stats);
 out:
     alignment_stats_free(&stats);

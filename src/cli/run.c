@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include "artreeformer.h"
+#include "base/buffer.h"
 #include "base/format.h"
 #include "cli/banner.h"
 #include "cli/progress.h"
@@ -151,6 +152,28 @@ static int open_metrics(run *r)
     return status;
 }
 
+/* The settings in force, in a few lines. */
+static void say_settings(run *r)
+{
+    buffer text;
+    buffer_init(&text);
+    const char *key;
+    json_t *value;
+    size_t line = 0; /* where the present one begins */
+    json_object_foreach(json_object_get(r->identity, "settings"), key, value)
+    {
+        char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        if (text.length)
+            buffer_text(&text, text.length - line < 75 ? ", " : ",\n  ");
+        if (text.length - line >= 75)
+            line = text.length;
+        buffer_printf(&text, "%s %s", key, shown ? shown : "?");
+        free(shown);
+    }
+    log_info(&r->session->log, "settings: %s", text.text);
+    buffer_free(&text);
+}
+
 int run_open(run *r, session *s, const run_settings *set, const char *default_prefix,
              const char *const *suffixes, json_t *data)
 {
@@ -182,6 +205,8 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     r->seconds_before = r->resumed ? checkpoint_number(r, "seconds") : 0;
     r->last_saved = clock_seconds();
     session_notes(s);
+    if (!status)
+        say_settings(r);
     return status;
 }
 
@@ -312,6 +337,12 @@ int run_train(run *r, trainer *t, const run_view *view)
 {
     session *s = r->session;
     int status = r->resumed ? restore(r, t) : ART_OK;
+    char memory[FORMAT_SIZE];
+    if (!status)
+        status = trainer_warm(t);
+    if (!status)
+        log_info(&s->log, "memory: %s, all of it allocated",
+                 format_bytes(memory, sizeof memory, peak_memory()));
     double last_clock = clock_seconds();
     int64_t last_step = t->step;
     progress line;

@@ -22,6 +22,15 @@ typedef struct training_settings {
 /* --preset --steps --tree-rate --decay --decay-every --clip --hidden --heads */
 extern const option TRAINING_OPTIONS[];
 
+/* Defaults of `infer`, for which `check` estimates time and memory. */
+enum {
+    INFER_STEPS = 20000,
+    INFER_PARTICLES = 10,
+    INFER_HIDDEN = 100,
+    INFER_HEADS = 4,
+    INFER_BRANCH_HIDDEN = 100
+};
+
 /* What infer and parsimony have besides: particles and annealing. */
 typedef struct variational_options {
     int64_t particles;

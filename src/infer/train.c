@@ -101,15 +101,32 @@ static void count_step(trainer *t, const task_step *done, double norm)
     }
 }
 
+/* The task's step, from cleared gradients. */
+static int compute(trainer *t, task_step *done)
+{
+    task *job = t->job;
+    params_clear_grad(&job->trees->params);
+    if (job->branches)
+        params_clear_grad(&job->branches->params);
+    return job->ops->step(job, done, (uint32_t)t->step, trainer_anneal(t));
+}
+
+int trainer_warm(trainer *t)
+{
+    task_step done;
+    double norm;
+    int status = compute(t, &done);
+    if (!status)
+        gradient_norm(t, &norm);
+    return status;
+}
+
 int trainer_advance(trainer *t, diag *d)
 {
     task *job = t->job;
     task_step done;
     double norm;
-    params_clear_grad(&job->trees->params);
-    if (job->branches)
-        params_clear_grad(&job->branches->params);
-    int status = job->ops->step(job, &done, (uint32_t)t->step, trainer_anneal(t));
+    int status = compute(t, &done);
     if (status)
         return status;
     int finite = isfinite(done.loss) && gradient_norm(t, &norm) == ART_OK;

@@ -79,6 +79,10 @@ typedef struct trainer {
 int trainer_create(trainer **out, task *job, const train_settings *settings, pool *threads);
 void trainer_free(trainer *t); /* NULL is fine; the task stays */
 
+/* A step without its update, so that everything is allocated before the first step. The next
+ * step is not changed by it. */
+int trainer_warm(trainer *t);
+
 /* One step. A loss or gradient that is NaN or infinite leaves the parameters as they are and
  * is counted; TRAIN_SKIPS of them in a row return ART_ERR_NUMERIC, as does a failed
  * self-check. */
