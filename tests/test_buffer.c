@@ -28,6 +28,10 @@ static void text_grows(void **state)
     buffer_add(&b, "xyz", 2);
     buffer_add(&b, NULL, 0);
     assert_string_equal(b.text, "xy");
+    buffer_printf(&b, "%s-%500d", "z", 7);
+    assert_int_equal(b.length, 504);
+    assert_int_equal(strlen(b.text), 504);
+    assert_memory_equal(b.text + 502, " 7", 3);
     check_status(buffer_status(&b));
     buffer_free(&b);
     buffer_free(&b);

@@ -89,7 +89,7 @@ static void read_back(consensus *c, const char *text, const taxa *names)
     check_status(input_from_memory(&in, "f", text, strlen(text), NULL, NULL));
     check_status(tree_file_from_input(&f, &in, &(tree_options){.taxa = names}, NULL));
     check_status(tree_file_next_text(&f, NULL));
-    check_status(consensus_from_newick(c, &f.text, &f.labels, &f.in, NULL));
+    check_status(consensus_from_newick(c, &f.text, &f.index.labels, &f.in, NULL));
     tree_file_free(&f);
 }
 
@@ -236,7 +236,8 @@ static void trees_of_any_degree_are_read(void **state)
         check_status(input_from_memory(&in, "f", text[i], strlen(text[i]), NULL, NULL));
         check_status(tree_file_from_input(&f, &in, &(tree_options){.taxa = &names}, NULL));
         check_status(tree_file_next_text(&f, NULL));
-        assert_int_equal(consensus_from_newick(&c, &f.text, &f.labels, &f.in, NULL), expected[i]);
+        assert_int_equal(consensus_from_newick(&c, &f.text, &f.index.labels, &f.in, NULL),
+                         expected[i]);
         if (!expected[i]) {
             buffer out;
             buffer_init(&out);
@@ -319,7 +320,7 @@ static void against_mrbayes(void **state)
     consensus ours, con;
     check_status(tree_file_open(&f, scratch_path("x.nex.con.tre"), NULL, NULL));
     check_status(tree_file_next_text(&f, NULL));
-    check_status(consensus_from_newick(&con, &f.text, &f.labels, &f.in, NULL));
+    check_status(consensus_from_newick(&con, &f.text, &f.index.labels, &f.in, NULL));
     check_status(consensus_build(&ours, &all, CONSENSUS_MAJORITY));
     assert_int_equal(ours.count, con.count);
     assert_true(con.count > 10); /* some splits are there */

@@ -142,6 +142,8 @@ static const struct bad_input {
      .words = {":4:1: note:"}},
     {112, 1, "#NEXUS\nbegin trees;\ntree x = (a,b,(c,d));\ntree y", .words = {":4:1: note:"}},
     {112, 1, "#NEXUS\nbegin trees;\ntree x = (a,b,(c,d));\n", .words = {NULL}},
+    {112, 1, "(a,b,(c,d));\n[&W 0.", .words = {":2:1: note: the last tree is cut off"}},
+    {112, 1, "(a,b,(c,d));\n[the end]\n", .words = {NULL}},
     {112, -1, "#NEXUS\nbegin trees;\ntree x = (a,b,(c,d))",
      .words = {"expected ';' at the end of the tree"}},
     {112, -1, "(a,b,(c,d));\n(a,'b,(c,d));\n(a,b,(c,d));",

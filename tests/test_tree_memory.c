@@ -41,7 +41,7 @@ static int do_everything(const char *const *path, size_t n)
     if (!status)
         status = tree_file_next_text(&f, NULL);
     if (!status)
-        status = consensus_from_newick(&again, &f.text, &f.labels, &f.in, NULL);
+        status = consensus_from_newick(&again, &f.text, &f.index.labels, &f.in, NULL);
     if (!status)
         assert_int_equal(again.count, c.count);
     tree_set_free(&s);

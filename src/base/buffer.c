@@ -72,16 +72,20 @@ void buffer_char(buffer *b, char c)
 
 void buffer_printf(buffer *b, const char *format, ...)
 {
+    if (!make_room(b, 32)) /* enough for most, and once is enough then */
+        return;
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    int n = vsnprintf(b->text + b->length, b->room - b->length, format, args);
     if (n < 0)
         b->failed = true;
-    else if (make_room(b, (size_t)n)) {
+    else if ((size_t)n >= b->room - b->length && make_room(b, (size_t)n))
         vsnprintf(b->text + b->length, (size_t)n + 1, format, again);
+    if (b->failed)
+        b->text[b->length] = '\0';
+    else
         b->length += (size_t)n;
-    }
     va_end(again);
     va_end(args);
 }

@@ -4,7 +4,7 @@
  *     buffer_init(&b);
  *     buffer_text(&b, "length ");
  *     buffer_double(&b, 0.1, 0);
- *     if (b.failed) ...                 memory ran short at some point
+ *     if (buffer_status(&b)) ...        memory ran short at some point
  *     puts(b.text);
  *     buffer_free(&b);
  *

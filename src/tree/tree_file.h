@@ -19,7 +19,7 @@
 #ifndef TREE_TREE_FILE_H
 #define TREE_TREE_FILE_H
 
-#include "tree/tree.h"
+#include "tree/tree_index.h"
 
 typedef struct tree_options {
     const taxa *taxa;      /* NULL: those of the file, in lexicographic order; borrowed */
@@ -33,14 +33,10 @@ typedef struct tree_options {
 
 typedef struct tree_file {
     input in;
-    nexus words;          /* the text as commands */
-    nexus tree_words;     /* the text as trees */
-    taxa own;             /* the taxa of the file */
-    const taxa *taxa;     /* the taxa of the trees: own, or the ones given */
-    tree_labels labels;   /* what leaves are called in the file */
-    const char **start;   /* [count] where each tree begins in the text */
+    tree_index index;     /* the trees of the text, its taxa and labels */
+    nexus words;          /* the text, read as trees */
+    const taxa *taxa;     /* the taxa of the trees: those of the file, or the ones given */
     size_t count;         /* trees that will be read, burn-in not counted */
-    size_t room;          /* of start */
     size_t skipped;       /* burn-in */
     size_t next;          /* number of the next tree, 0 .. count-1 */
     bool weighted;        /* the trees have weights */

@@ -99,7 +99,7 @@ static int read_any(consensus *c, tree_file *f, const void *data, size_t size)
     if (status == ART_OK)
         status = tree_file_next_text(f, &d);
     if (status == ART_OK)
-        status = consensus_from_newick(c, &f->text, &f->labels, &f->in, &d);
+        status = consensus_from_newick(c, &f->text, &f->index.labels, &f->in, &d);
     check_messages(status, &d);
     diag_free(&d);
     return status;

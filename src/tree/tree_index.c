@@ -1,0 +1,290 @@
+#include "tree/tree_index.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+void tree_index_init(tree_index *x)
+{
+    memset(x, 0, sizeof *x);
+    tree_labels_init(&x->labels, &x->names, "the list of taxa of the file");
+}
+
+void tree_index_free(tree_index *x)
+{
+    free(x->start);
+    taxa_free(&x->names);
+    tree_labels_free(&x->labels);
+    memset(x, 0, sizeof *x);
+}
+
+/* The text, read as commands of NEXUS and as trees, in which fewer characters are punctuation. */
+typedef struct finder {
+    tree_index *x;
+    nexus words;
+    nexus tree_words;
+} finder;
+
+/* Enters the tree that begins where the words are, and goes behind its ';'. A tree without ';'
+ * is the last one; newick_read will have something to say about it. */
+static int add_tree(finder *f, nexus *words)
+{
+    if (f->x->count == f->x->room) {
+        size_t room = f->x->room ? 2 * f->x->room : 64;
+        const char **start = mem_resize(f->x->start, room, sizeof *start);
+        if (!start)
+            return ART_ERR_NOMEM;
+        f->x->start = start;
+        f->x->room = room;
+    }
+    f->x->start[f->x->count++] = words->at;
+    if (!strchr(words->at, ';')) {
+        words->at = f->words.in->text + f->words.in->length;
+        return ART_OK;
+    }
+    f->tree_words.at = words->at;
+    int status = nexus_skip_command(&f->tree_words);
+    words->at = f->tree_words.at;
+    return status;
+}
+
+/* The text ends before the next ';': there are no more trees, or the last one was not written to
+ * its end. */
+static bool no_more(const finder *f, const nexus *words)
+{
+    if (f->x->count == 0 || strchr(words->at, ';'))
+        return false;
+    nexus ahead = *words;
+    nexus_token t;
+    ahead.d = NULL;
+    if (nexus_next(&ahead, &t) != ART_OK || t.kind != NEXUS_END) {
+        const char *at = words->at + strspn(words->at, " \t\n");
+        diag_note(words->d, input_place(words->in, at), "the last tree is cut off; it is left out");
+    }
+    return true;
+}
+
+static int find_newick_trees(finder *f)
+{
+    nexus *words = &f->tree_words;
+    while (!no_more(f, words)) {
+        nexus_token t;
+        int status = nexus_peek(words, &t);
+        if (status)
+            return status;
+        if (t.kind == NEXUS_END)
+            break;
+        if (!nexus_is_mark(&t, '('))
+            return nexus_unexpected(words, &t, "'(' at the beginning of a tree",
+                                    "give Newick trees, each with a ';' at its end and with quotes "
+                                    "around names with ';', or a NEXUS file");
+        if ((status = add_tree(f, words)) != ART_OK)
+            return status;
+    }
+    return ART_OK;
+}
+
+/* A name from a TRANSLATE table or a list of taxa, added to the taxa of the file. */
+static int add_name(finder *f, const nexus_token *t)
+{
+    char shown[128];
+    diag_place place = nexus_place(&f->words, t);
+    diag_quote(shown, sizeof shown, t->start, t->length);
+    if (t->length > NEWICK_MAX_LABEL)
+        return diag_error(f->words.d, ART_ERR_INPUT, place,
+                          "the name %s is too long -- at most %d bytes", shown, NEWICK_MAX_LABEL);
+    if (t->kind == NEXUS_WORD && memchr(t->start, '*', t->length))
+        return diag_error(f->words.d, ART_ERR_INPUT, place,
+                          "the name %s has a bare '*' -- put it in quotes", shown);
+    if (utf8_invalid(t->start, t->length) < t->length)
+        return diag_error(f->words.d, ART_ERR_INPUT, place,
+                          "the name %s is not UTF-8 -- save the file as UTF-8", shown);
+    char *name = mem_zeros(t->length + 1, 1);
+    if (!name)
+        return ART_ERR_NOMEM;
+    int status = taxa_add(&f->x->names, name, nexus_unquote(name, t));
+    free(name);
+    if (status == ART_ERR_INPUT)
+        diag_error(f->words.d, status, place,
+                   "taxon %s is listed twice -- every taxon has one entry", shown);
+    return status;
+}
+
+/* One entry of the table, `token name`. */
+static int read_entry(finder *f, const nexus_token *token)
+{
+    nexus_token name;
+    char shown[128];
+    int status = nexus_next(&f->words, &name);
+    if (status)
+        return status;
+    if (!nexus_is_name(&name))
+        return nexus_unexpected(&f->words, &name, "the name of a taxon",
+                                "every entry of TRANSLATE is a token, a name and a comma");
+    if ((status = add_name(f, &name)) != ART_OK)
+        return status;
+    char *plain = mem_zeros(token->length + 1, 1);
+    if (!plain)
+        return ART_ERR_NOMEM;
+    status =
+        tree_labels_add(&f->x->labels, plain, nexus_unquote(plain, token), f->x->names.count - 1);
+    free(plain);
+    if (status == ART_ERR_INPUT)
+        diag_error(f->words.d, status, nexus_place(&f->words, token),
+                   "the token %s is twice in TRANSLATE -- every token stands for one taxon",
+                   diag_quote(shown, sizeof shown, token->start, token->length));
+    return status;
+}
+
+static int read_translate(finder *f)
+{
+    nexus *words = &f->words;
+    nexus_token t;
+    int status = nexus_next(words, &t);
+    if (f->x->labels.token.count)
+        return diag_error(f->words.d, ART_ERR_UNSUPPORTED, nexus_place(words, &t),
+                          "a second TRANSLATE table -- give files with one table each");
+    taxa_free(&f->x->names); /* a list of taxa is of no use any more */
+    while (!(status = nexus_next(words, &t)) && !nexus_is_mark(&t, ';')) {
+        if (!nexus_is_name(&t))
+            return nexus_unexpected(words, &t, "a token of TRANSLATE",
+                                    "every entry is a token, a name and a comma");
+        if ((status = read_entry(f, &t)) != ART_OK || (status = nexus_peek(words, &t)) != ART_OK)
+            return status;
+        if (nexus_is_mark(&t, ','))
+            status = nexus_next(words, &t);
+        else if (!nexus_is_mark(&t, ';'))
+            return nexus_unexpected(words, &t, "',' or ';' behind the name",
+                                    "every entry of TRANSLATE is a token, a name and a comma");
+    }
+    return status;
+}
+
+/* TREE [*] name = ...; */
+static int find_nexus_tree(finder *f)
+{
+    nexus *words = &f->words;
+    nexus_token t;
+    int status = nexus_next(words, &t);
+    if (!status && !(status = nexus_next(words, &t)) && nexus_is(&t, "*"))
+        status = nexus_next(words, &t);
+    if (status)
+        return status;
+    if (!nexus_is_name(&t))
+        return nexus_unexpected(words, &t, "the name of a tree", "write TREE name = (..);");
+    if ((status = nexus_next(words, &t)) != ART_OK)
+        return status;
+    if (!nexus_is_mark(&t, '='))
+        return nexus_unexpected(words, &t, "'=' behind the name of the tree",
+                                "write TREE name = (..);");
+    return add_tree(f, words);
+}
+
+/* The commands of a TREES block, with its END. */
+static int find_nexus_trees(finder *f)
+{
+    nexus *words = &f->words;
+    while (!no_more(f, words)) {
+        nexus_token t;
+        int status = nexus_peek(words, &t);
+        if (status)
+            return status;
+        if (t.kind == NEXUS_END)
+            return nexus_unexpected(words, &t, "END; at the end of the TREES block", "add it");
+        if (nexus_is(&t, "translate"))
+            status = read_translate(f);
+        else if (nexus_is(&t, "tree") || nexus_is(&t, "utree"))
+            status = find_nexus_tree(f);
+        else if ((status = nexus_skip_command(words)) == ART_OK &&
+                 (nexus_is(&t, "end") || nexus_is(&t, "endblock")))
+            return ART_OK;
+        if (status)
+            return status;
+    }
+    words->at = f->words.in->text + f->words.in->length;
+    return ART_OK;
+}
+
+/* TAXLABELS of a TAXA block: names for trees that have them, or their numbers. */
+static int read_taxa_block(finder *f)
+{
+    nexus *words = &f->words;
+    nexus_token t;
+    int status;
+    while ((status = nexus_peek(words, &t)) == ART_OK && !nexus_is(&t, "taxlabels"))
+        if (t.kind == NEXUS_END || nexus_is(&t, "end") || nexus_is(&t, "endblock"))
+            return nexus_skip_block(words);
+        else if ((status = nexus_skip_command(words)) != ART_OK)
+            return status;
+    if (status || (status = nexus_next(words, &t)) != ART_OK)
+        return status;
+    bool wanted = f->x->names.count == 0; /* not behind the trees, nor a second list */
+    while (!(status = nexus_next(words, &t)) && nexus_is_name(&t))
+        if (wanted && (status = add_name(f, &t)) != ART_OK)
+            return status;
+    if (!status && !nexus_is_mark(&t, ';'))
+        return nexus_unexpected(words, &t, "the name of a taxon or ';'", "end TAXLABELS with ';'");
+    return status ? status : nexus_skip_block(words);
+}
+
+static int find_in_nexus(finder *f)
+{
+    nexus *words = &f->words;
+    nexus_token t;
+    int status = nexus_next(words, &t); /* #NEXUS */
+    while (!status && !(status = nexus_next(words, &t)) && t.kind != NEXUS_END) {
+        if (!nexus_is(&t, "begin"))
+            return nexus_unexpected(words, &t, "BEGIN of a block",
+                                    "end every command with ';' and every block with END;");
+        nexus_token name;
+        if ((status = nexus_next(words, &name)) != ART_OK ||
+            (status = nexus_skip_command(words)) != ART_OK)
+            return status;
+        if (nexus_is(&name, "trees"))
+            status = find_nexus_trees(f);
+        else if (nexus_is(&name, "taxa"))
+            status = read_taxa_block(f);
+        else
+            status = nexus_skip_block(words);
+        if (nexus_is(&name, "mrbayes") || nexus_is(&name, "paup"))
+            diag_note(f->words.d, nexus_place(words, &t),
+                      "the commands of this block are not executed");
+    }
+    return status;
+}
+
+/* Without TRANSLATE, the number of a taxon in TAXLABELS stands for it if it is not a name. */
+static int number_taxa(finder *f)
+{
+    for (int32_t i = 0; i < f->x->names.count; i++) {
+        char number[16];
+        int n = snprintf(number, sizeof number, "%d", i + 1);
+        if (taxa_find(&f->x->names, number, (size_t)n) >= 0)
+            continue;
+        int status = tree_labels_add(&f->x->labels, number, (size_t)n, i);
+        if (status)
+            return status;
+    }
+    return ART_OK;
+}
+
+int tree_index_build(tree_index *x, const input *in, diag *d)
+{
+    finder f = {.x = x};
+    nexus_init(&f.words, in, NEXUS_PUNCTUATION, d);
+    nexus_init(&f.tree_words, in, NEWICK_PUNCTUATION, d);
+    const char *text = in->text + strspn(in->text, " \t\n");
+    bool is_nexus = strncasecmp(text, "#NEXUS", 6) == 0;
+    int status = is_nexus ? find_in_nexus(&f) : find_newick_trees(&f);
+    if (status)
+        return status;
+    if (x->count == 0)
+        return diag_error(d, ART_ERR_INPUT, input_file(in),
+                          "the file has no trees -- give Newick trees or a NEXUS TREES block");
+    return x->labels.token.count ? ART_OK : number_taxa(&f);
+}

@@ -1,0 +1,32 @@
+/* tree_index.h: where the trees of a text are, and what their labels mean.
+ *
+ * The text is a list of Newick trees or a NEXUS file; which of them is seen from its content.
+ * Nothing of a tree is looked at here but where it begins and ends.
+ *
+ *     tree_index x;
+ *     tree_index_init(&x);
+ *     status = tree_index_build(&x, &in, d);
+ *     words.at = x.start[i]; newick_read(&t, &words);      tree i
+ *     tree_index_free(&x); */
+#ifndef TREE_TREE_INDEX_H
+#define TREE_TREE_INDEX_H
+
+#include "tree/tree.h"
+
+typedef struct tree_index {
+    const char **start; /* [count] where each tree begins, with its [&U] and [&W w] */
+    size_t count;
+    size_t room;
+    taxa names;         /* as TRANSLATE or TAXLABELS list them; empty if there is no list */
+    tree_labels labels; /* tokens of TRANSLATE, or numbers of TAXLABELS, for these names */
+} tree_index;
+
+void tree_index_init(tree_index *x);
+void tree_index_free(tree_index *x); /* safe on a zeroed or freed one */
+
+/* Finds the trees of a text. A last tree that is cut off is left out with a note. ART_ERR_INPUT if
+ * the text is no tree file or has no trees. x points into itself: do not copy it. One pass over the
+ * text. */
+int tree_index_build(tree_index *x, const input *in, diag *d);
+
+#endif
