@@ -123,7 +123,7 @@ static void elu_gradient(void **state)
 static void norm_elu(const layer *l, double *y)
 {
     real hat[ROWS * IN], rstd[ROWS];
-    norm_elu_forward(y, hat, rstd, l->x, NULL, l->weight, l->bias, ROWS, IN);
+    norm_elu_forward(y, hat, rstd, l->x, l->weight, l->bias, ROWS, IN);
 }
 
 static void norm_elu_gradient(void **state)
@@ -132,7 +132,7 @@ static void norm_elu_gradient(void **state)
     layer l = random_layer(ROWS * IN, IN, IN, ROWS * IN);
     real y[ROWS * IN], hat[ROWS * IN], rstd[ROWS];
     l.forward = norm_elu;
-    norm_elu_forward(y, hat, rstd, l.x, NULL, l.weight, l.bias, ROWS, IN);
+    norm_elu_forward(y, hat, rstd, l.x, l.weight, l.bias, ROWS, IN);
     norm_elu_again(y, hat, l.weight, l.bias, ROWS, IN);
     norm_elu_backward(l.dx, l.dweight, l.dbias, l.upstream, y, hat, rstd, l.weight, ROWS, IN);
     check_layer(&l);

@@ -109,8 +109,8 @@ void nodes_forward(tile *t, int i, const panels *w, nodes_scratch *s)
                     params_value(w->params, MLP3_WEIGHT), params_value(w->params, MLP3_BIAS), nodes,
                     d);
     attention_forward(r, &state, &w->attention, x, nodes, step, s->attention);
-    memcpy(shift, w->moment + (size_t)step * 2 * width, 2 * width * sizeof *shift);
-    w->dense->multiply(shift, 2 * d, r, d, w->graph, 1, d, 2 * d, 1);
+    w->dense->multiply_shift(shift, 2 * d, r, d, w->graph, w->moment + (size_t)step * 2 * width, 1,
+                             d, 2 * d);
 }
 
 void nodes_backward(sums *g, const real *dshift, const tile *t, int i, const panels *w,

@@ -33,6 +33,12 @@ static const real *value(const panels *w, int index)
     return params_value(w->params, index);
 }
 
+/* In how many parts, about equal, so many rows are done. */
+static int parts_of(int count)
+{
+    return (count + READOUT_ROWS - 1) / READOUT_ROWS;
+}
+
 /* Edge rows first .. of the tile, all of tree i. */
 static void forward_rows(tile *t, int i, size_t first, int rows, const panels *w,
                          readout_scratch *s)
@@ -41,12 +47,12 @@ static void forward_rows(tile *t, int i, size_t first, int rows, const panels *w
     const size_t width = (size_t)d, wide = first * 2 * width;
     const int32_t(*ends)[2] = (const int32_t(*)[2])(t->ends + first);
     w->layers->edge_max(s->p, t->x + tile_node(t, i) * width, ends, rows, d);
-    w->dense->multiply(s->a, 2 * d, s->p, d, w->edge, rows, d, 2 * d, 0);
-    w->layers->norm_elu(s->b, t->hat1 + wide, t->rstd1 + first, s->a,
-                        t->shift + (size_t)i * 2 * width, value(w, READ1_WEIGHT),
+    w->dense->multiply_shift(s->a, 2 * d, s->p, d, w->edge, t->shift + (size_t)i * 2 * width, rows,
+                             d, 2 * d);
+    w->layers->norm_elu(s->b, t->hat1 + wide, t->rstd1 + first, s->a, value(w, READ1_WEIGHT),
                         value(w, READ1_BIAS), rows, 2 * d);
     w->dense->multiply(s->a, 2 * d, s->b, 2 * d, w->read3, rows, 2 * d, 2 * d, 0);
-    w->layers->norm_elu(s->b, t->hat2 + wide, t->rstd2 + first, s->a, NULL, value(w, READ4_WEIGHT),
+    w->layers->norm_elu(s->b, t->hat2 + wide, t->rstd2 + first, s->a, value(w, READ4_WEIGHT),
                         value(w, READ4_BIAS), rows, 2 * d);
     w->layers->dot(t->logit + first, s->b, value(w, READ6_WEIGHT), value(w, READ6_BIAS)[0], rows,
                    2 * d);
@@ -54,9 +60,10 @@ static void forward_rows(tile *t, int i, size_t first, int rows, const panels *w
 
 void readout_forward(tile *t, int i, int first, int count, const panels *w, readout_scratch *s)
 {
-    for (int done = 0; done < count; done += READOUT_ROWS) {
-        const int rows = count - done < READOUT_ROWS ? count - done : READOUT_ROWS;
-        forward_rows(t, i, t->edge[i] + (size_t)(first + done), rows, w, s);
+    const int parts = parts_of(count);
+    for (int part = 0; part < parts; part++) {
+        const int from = first + count * part / parts, to = first + count * (part + 1) / parts;
+        forward_rows(t, i, t->edge[i] + (size_t)from, to - from, w, s);
     }
 }
 
@@ -92,9 +99,11 @@ void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const
                       const panels *w, readout_scratch *s)
 {
     const int count = topology_edges(t->leaves[i]);
-    for (int done = 0; done < count; done += READOUT_ROWS) {
-        const int rows = count - done < READOUT_ROWS ? count - done : READOUT_ROWS;
-        backward_rows(g, dx, dshift, dlogit + done, t, i, t->edge[i] + (size_t)done, rows, w, s);
+    const int parts = parts_of(count);
+    for (int part = 0; part < parts; part++) {
+        const int from = count * part / parts, to = count * (part + 1) / parts;
+        backward_rows(g, dx, dshift, dlogit + from, t, i, t->edge[i] + (size_t)from, to - from, w,
+                      s);
     }
     for (int e = 0; e < count; e++)
         g->read6_bias[0] += dlogit[e];

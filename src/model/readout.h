@@ -15,7 +15,7 @@
 #include "model/sums.h"
 #include "model/tile.h"
 
-enum { READOUT_ROWS = 48 };
+enum { READOUT_ROWS = 72 };
 
 /* What one thread needs besides. */
 typedef struct readout_scratch {

@@ -70,10 +70,10 @@ void elu_backward(real *dx, const real *dy, const real *y, size_t n)
     kernels()->elu_back(dx, dy, y, n);
 }
 
-void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *shift,
-                      const real *gain, const real *bias, int rows, int width)
+void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *gain,
+                      const real *bias, int rows, int width)
 {
-    kernels()->norm_elu(y, xhat, rstd, x, shift, gain, bias, rows, width);
+    kernels()->norm_elu(y, xhat, rstd, x, gain, bias, rows, width);
 }
 
 void norm_elu_again(real *y, const real *xhat, const real *gain, const real *bias, int rows,

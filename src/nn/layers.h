@@ -44,10 +44,10 @@ void elu_forward(real *y, const real *x, size_t n);
 /* dx = dy where y > 0, else dy (1 + y): the input is not needed.   dx may be dy. */
 void elu_backward(real *dx, const real *dy, const real *y, size_t n);
 
-/* The two in one pass: y = ELU(norm(x + shift)), shift [width] or NULL. xhat and rstd as
+/* The two in one pass: y = ELU(norm(x)). xhat and rstd as
  * norm_forward; xhat may be x, and y may be x if xhat is not needed. */
-void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *shift,
-                      const real *gain, const real *bias, int rows, int width);
+void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *gain,
+                      const real *bias, int rows, int width);
 
 /* y again from xhat: ELU(gain * xhat + bias). */
 void norm_elu_again(real *y, const real *xhat, const real *gain, const real *bias, int rows,
@@ -87,8 +87,8 @@ typedef struct layer_kernels {
                  int rows, int width);
     void (*norm_back)(real *dx, real *dgain, real *dbias, const real *dy, const real *xhat,
                       const real *rstd, const real *gain, int rows, int width);
-    void (*norm_elu)(real *y, real *xhat, real *rstd, const real *x, const real *shift,
-                     const real *gain, const real *bias, int rows, int width);
+    void (*norm_elu)(real *y, real *xhat, real *rstd, const real *x, const real *gain,
+                     const real *bias, int rows, int width);
     void (*norm_elu_again)(real *y, const real *xhat, const real *gain, const real *bias, int rows,
                            int width);
     void (*norm_elu_back)(real *dx, real *dgain, real *dbias, const real *dy, const real *y,

@@ -1,2 +1,3 @@
 #define KERNELS layer_kernels_avx512
+#define VECTOR  64
 #include "nn/layers_kernel.inc"
