@@ -89,8 +89,9 @@ static int reserve(artreeformer *a, int k)
             return ART_ERR_NOMEM;
         a->room = trees;
     }
-    if (a->frozen)
-        return ART_OK; /* the trie has its room since freeze */
+    int status = engine_reserve(&a->engine, entries + 1);
+    if (status || a->frozen) /* then the trie has its room since freeze */
+        return status;
     return trie_reserve(&a->engine.trie, entries + 1, trie_tree_edges(n_taxa) * trees + 3);
 }
 

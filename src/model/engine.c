@@ -8,36 +8,42 @@
 #include <string.h>
 
 enum {
+    GROUP_EDGES = READOUT_ROWS,    /* of several entries together; one alone may have more */
+    GROUP_TREES = GROUP_EDGES / 3, /* a tree has three edges at least */
+    FEW_TREES = 64,                /* what need not be kept goes through e->kept if it is few */
     CHUNK_EDGES = 400, /* clearing and adding the sums of a chunk costs as much as 20 edges */
     SLICES = 32,       /* in which the chunks are added up */
-    PARTS = 4,         /* tasks per thread that balance well enough */
 };
+
+static size_t group_edges(int n_taxa)
+{
+    const size_t one = (size_t)topology_edges(n_taxa);
+    return one > GROUP_EDGES ? one : GROUP_EDGES;
+}
 
 static int worker_init(engine_worker *w, const panels *p)
 {
-    const size_t edges = (size_t)topology_edges(p->n_taxa);
-    int status = nodes_scratch_init(&w->nodes, p);
+    const size_t edges = group_edges(p->n_taxa);
+    int status = nodes_scratch_init(&w->nodes, p, GROUP_TREES, edges);
     if (!status)
         status = readout_scratch_init(&w->readout, p);
     if (status)
         return status;
-    tile_init(&w->one, p->d, p->heads);
+    tile_init(&w->own, p->d, p->heads);
     w->path = mem_zeros((size_t)p->n_taxa, sizeof *w->path);
     w->dlogit = mem_aligned(edges, sizeof *w->dlogit);
-    w->dshift = mem_aligned(2 * (size_t)p->d, sizeof *w->dshift);
-    if (!w->path || !w->dlogit || !w->dshift)
+    if (!w->path || !w->dlogit)
         return ART_ERR_NOMEM;
-    return tile_reserve(&w->one, 1, edges);
+    return tile_reserve(&w->own, GROUP_TREES, edges);
 }
 
 static void worker_free(engine_worker *w)
 {
     nodes_scratch_free(&w->nodes);
     readout_scratch_free(&w->readout);
-    tile_free(&w->one);
+    tile_free(&w->own);
     free(w->path);
     free(w->dlogit);
-    free(w->dshift);
 }
 
 int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *threads)
@@ -55,9 +61,8 @@ int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *
         return ART_ERR_NOMEM;
     for (size_t i = 0; i < n_threads && !status; i++)
         status = worker_init(&e->worker[i], &e->panels);
-    if (!status) /* room for few entries, cut into parts */
-        status = tile_reserve(&e->kept, PARTS * n_threads,
-                              PARTS * n_threads * (size_t)topology_edges(n_taxa));
+    if (!status)
+        status = tile_reserve(&e->kept, FEW_TREES, FEW_TREES * (size_t)topology_edges(n_taxa));
     return status;
 }
 
@@ -69,6 +74,7 @@ void engine_free(engine *e)
     panels_free(&e->panels);
     trie_free(&e->trie);
     tile_free(&e->kept);
+    free(e->bound);
     free(e->sums);
     free(e->scratch);
     memset(e, 0, sizeof *e);
@@ -83,95 +89,16 @@ int engine_embedding(engine *e, embedding_method method)
     return status;
 }
 
-typedef struct evaluation {
-    engine *engine;
-    const int32_t *entry;
-    int parts; /* in which the edges of each are cut */
-} evaluation;
-
-static void forward_nodes(engine *e, tile *t, int tree, int32_t entry, engine_worker *w)
+int engine_reserve(engine *e, size_t entries)
 {
-    trie_tree(&w->nodes.tree, &e->trie, entry, w->path);
-    nodes_forward(t, tree, &e->panels, &w->nodes);
-}
-
-/* Evaluates an entry in its slot, or in the worker's own tile. Returns the tile, *tree is the
- * tree in it. */
-static tile *forward(engine *e, int32_t entry, engine_worker *w, int *tree)
-{
-    const trie_entry *from = &e->trie.entry[entry];
-    tile *t = &e->kept;
-    *tree = from->slot;
-    if (from->slot == TRIE_NONE) {
-        t = &w->one;
-        tile_clear(t);
-        *tree = tile_place(t, from->leaves);
-    }
-    forward_nodes(e, t, *tree, entry, w);
-    readout_forward(t, *tree, 0, topology_edges(from->leaves), &e->panels, &w->readout);
-    trie_set(&e->trie, entry, t->logit + t->edge[*tree]);
-    return t;
-}
-
-static void evaluate_entry(void *context, int task, int thread)
-{
-    const evaluation *v = context;
-    int tree;
-    forward(v->engine, v->entry[task], &v->engine->worker[thread], &tree);
-}
-
-static void evaluate_nodes(void *context, int task, int thread)
-{
-    const evaluation *v = context;
-    engine *e = v->engine;
-    const int32_t entry = v->entry[task];
-    forward_nodes(e, &e->kept, e->trie.entry[entry].slot, entry, &e->worker[thread]);
-}
-
-static void evaluate_edges(void *context, int task, int thread)
-{
-    const evaluation *v = context;
-    engine *e = v->engine;
-    const int tree = e->trie.entry[v->entry[task / v->parts]].slot, part = task % v->parts;
-    const int edges = topology_edges(e->kept.leaves[tree]);
-    const int first = edges * part / v->parts, last = edges * (part + 1) / v->parts;
-    readout_forward(&e->kept, tree, first, last - first, &e->panels, &e->worker[thread].readout);
-}
-
-static void evaluate_few(engine *e, evaluation *v, int count)
-{
-    v->parts = (PARTS * pool_threads(e->threads) + count - 1) / count;
-    pool_run(e->threads, count, evaluate_nodes, v);
-    pool_run(e->threads, count * v->parts, evaluate_edges, v);
-    for (int i = 0; i < count; i++) {
-        const int32_t slot = e->trie.entry[v->entry[i]].slot;
-        trie_set(&e->trie, v->entry[i], e->kept.logit + e->kept.edge[slot]);
-    }
-}
-
-size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep)
-{
-    const int threads = pool_threads(e->threads);
-    const int few = threads > 1 && count < PARTS * (size_t)threads;
-    evaluation v = {.engine = e, .entry = entry};
-    size_t edges = 0;
-    if (count == 0)
-        return 0;
-    if (!keep)
-        tile_clear(&e->kept);
-    for (size_t i = 0; i < count; i++) {
-        trie_entry *at = &e->trie.entry[entry[i]];
-        edges += (size_t)topology_edges(at->leaves);
-        if (few || keep)
-            at->slot = tile_place(&e->kept, at->leaves);
-    }
-    if (few)
-        evaluate_few(e, &v, (int)count);
-    else
-        pool_run(e->threads, (int)count, evaluate_entry, &v);
-    for (size_t i = 0; i < count && !keep; i++)
-        e->trie.entry[entry[i]].slot = TRIE_NONE;
-    return edges;
+    if (entries <= e->room)
+        return ART_OK;
+    size_t *bound = mem_resize(e->bound, entries + 1, sizeof *bound);
+    if (!bound)
+        return ART_ERR_NOMEM;
+    e->bound = bound;
+    e->room = entries;
+    return ART_OK;
 }
 
 int engine_reserve_gradient(engine *e)
@@ -181,6 +108,157 @@ int engine_reserve_gradient(engine *e)
     e->scratch = mem_aligned(sums_scratch(&e->panels), sizeof *e->scratch);
     e->sums = mem_aligned(ENGINE_CHUNKS * sums_size(&e->panels), sizeof *e->sums);
     return e->sums && e->scratch ? ART_OK : ART_ERR_NOMEM;
+}
+
+static const trie_entry *entry_at(const engine *e, int32_t entry)
+{
+    return &e->trie.entry[entry];
+}
+
+static size_t entry_edges(const engine *e, int32_t entry)
+{
+    return (size_t)topology_edges(entry_at(e, entry)->leaves);
+}
+
+/* How many of count entries make the next group: as many as fit in `most` edges, one at least,
+ * with slots that follow each other or with none. */
+static size_t group_size(const engine *e, const int32_t *entry, size_t count, size_t most)
+{
+    size_t edges = entry_edges(e, entry[0]), n = 1;
+    for (; n < count && n < GROUP_TREES; n++) {
+        const int32_t before = entry_at(e, entry[n - 1])->slot, slot = entry_at(e, entry[n])->slot;
+        edges += entry_edges(e, entry[n]);
+        if (edges > most || slot != (before == TRIE_NONE ? TRIE_NONE : before + 1))
+            break;
+    }
+    return n;
+}
+
+/* Cuts entries into groups; returns how many. */
+static int set_groups(engine *e, const int32_t *entry, size_t count, size_t most)
+{
+    int groups = 0;
+    e->bound[0] = 0;
+    while (e->bound[groups] < count) {
+        const size_t from = e->bound[groups++];
+        e->bound[groups] = from + group_size(e, entry + from, count - from, most);
+    }
+    return groups;
+}
+
+typedef struct evaluation {
+    engine *engine;
+    const int32_t *entry;
+    size_t first; /* edge row of e->kept */
+    size_t edges;
+    int parts; /* in which these rows are cut */
+} evaluation;
+
+/* Puts a group into the worker's own tile, unless it has slots. Returns the tile; *first is the
+ * group's first tree in it. */
+static tile *group_tile(engine *e, const int32_t *entry, int count, engine_worker *w, int *first)
+{
+    *first = entry_at(e, entry[0])->slot;
+    if (*first != TRIE_NONE)
+        return &e->kept;
+    tile_clear(&w->own);
+    for (int i = 0; i < count; i++)
+        tile_place(&w->own, entry_at(e, entry[i])->leaves);
+    *first = 0;
+    return &w->own;
+}
+
+static void group_nodes(engine *e, tile *t, int first, const int32_t *entry, int count,
+                        engine_worker *w)
+{
+    for (int i = 0; i < count; i++) {
+        trie_tree(&w->nodes.tree, &e->trie, entry[i], w->path);
+        nodes_embed(t, first + i, &e->panels, &w->nodes);
+    }
+    nodes_forward(t, first, count, &e->panels, &w->nodes);
+}
+
+/* The whole forward pass of a group. */
+static tile *group_forward(engine *e, const int32_t *entry, int count, engine_worker *w, int *first)
+{
+    tile *t = group_tile(e, entry, count, w, first);
+    group_nodes(e, t, *first, entry, count, w);
+    readout_forward(t, t->edge[*first], (int)(t->edge[*first + count] - t->edge[*first]),
+                    &e->panels, &w->readout);
+    for (int i = 0; i < count; i++)
+        trie_set(&e->trie, entry[i], t->logit + t->edge[*first + i]);
+    return t;
+}
+
+static void evaluate_group(void *context, int task, int thread)
+{
+    const evaluation *v = context;
+    engine *e = v->engine;
+    const size_t from = e->bound[task];
+    int first;
+    group_forward(e, v->entry + from, (int)(e->bound[task + 1] - from), &e->worker[thread], &first);
+}
+
+static void evaluate_nodes(void *context, int task, int thread)
+{
+    const evaluation *v = context;
+    engine *e = v->engine;
+    const int32_t *entry = v->entry + e->bound[task];
+    const int count = (int)(e->bound[task + 1] - e->bound[task]);
+    group_nodes(e, &e->kept, entry_at(e, entry[0])->slot, entry, count, &e->worker[thread]);
+}
+
+static void evaluate_edges(void *context, int task, int thread)
+{
+    const evaluation *v = context;
+    const size_t parts = (size_t)v->parts, part = (size_t)task;
+    const size_t from = v->edges * part / parts, to = v->edges * (part + 1) / parts;
+    readout_forward(&v->engine->kept, v->first + from, (int)(to - from), &v->engine->panels,
+                    &v->engine->worker[thread].readout);
+}
+
+static void evaluate_set(void *context, int task, int thread)
+{
+    const evaluation *v = context;
+    const tile *t = &v->engine->kept;
+    (void)thread;
+    trie_set(&v->engine->trie, v->entry[task],
+             t->logit + t->edge[entry_at(v->engine, v->entry[task])->slot]);
+}
+
+/* In e->kept: nodes first, then the edges in equal parts, whatever their trees, so that all
+ * threads have work even if the entries are few. */
+static void evaluate_in_parts(engine *e, evaluation *v, size_t count)
+{
+    const size_t threads = (size_t)pool_threads(e->threads);
+    const size_t share = v->edges / (2 * threads), round = threads * READOUT_ROWS;
+    const int groups = set_groups(e, v->entry, count, share < GROUP_EDGES ? share : GROUP_EDGES);
+    v->parts = (int)(threads * ((v->edges + round - 1) / round));
+    pool_run(e->threads, groups, evaluate_nodes, v);
+    pool_run(e->threads, v->parts, evaluate_edges, v);
+    pool_run(e->threads, (int)count, evaluate_set, v);
+}
+
+size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep)
+{
+    const int place = keep || count <= FEW_TREES;
+    evaluation v = {.engine = e, .entry = entry};
+    if (!keep)
+        tile_clear(&e->kept);
+    v.first = e->kept.n_edges;
+    for (size_t i = 0; i < count; i++) {
+        trie_entry *at = &e->trie.entry[entry[i]];
+        v.edges += (size_t)topology_edges(at->leaves);
+        if (place)
+            at->slot = tile_place(&e->kept, at->leaves);
+    }
+    if (place)
+        evaluate_in_parts(e, &v, count);
+    else
+        pool_run(e->threads, set_groups(e, entry, count, GROUP_EDGES), evaluate_group, &v);
+    for (size_t i = 0; i < count && !keep; i++)
+        e->trie.entry[entry[i]].slot = TRIE_NONE;
+    return v.edges;
 }
 
 typedef struct descent {
@@ -206,33 +284,42 @@ static void set_dlogit(real *dlogit, const trie *t, int32_t entry, const double 
         dlogit[i] = (real)(weight[i] - total * exp((double)logit[i] - at->log_total));
 }
 
-static void backward(const descent *v, sums *g, size_t i, engine_worker *w)
+static void group_backward(const descent *v, sums *g, size_t from, int count, engine_worker *w)
 {
     engine *e = v->engine;
     const panels *p = &e->panels;
-    const int32_t entry = v->entry[i];
-    const size_t nodes = (size_t)topology_nodes(e->trie.entry[entry].leaves);
-    tile *t = &e->kept;
-    int tree = e->trie.entry[entry].slot;
-    if (tree == TRIE_NONE)
-        t = forward(e, entry, w, &tree);
-    else
-        trie_tree(&w->nodes.tree, &e->trie, entry, w->path);
-    set_dlogit(w->dlogit, &e->trie, entry, v->weight + v->offset[i]);
-    memset(w->nodes.drow, 0, nodes * (size_t)p->d * sizeof *w->nodes.drow);
-    memset(w->dshift, 0, 2 * (size_t)p->d * sizeof *w->dshift);
-    readout_backward(g, w->nodes.drow, w->dshift, w->dlogit, t, tree, p, &w->readout);
-    nodes_backward(g, w->dshift, t, tree, p, &w->nodes);
+    const int32_t *entry = v->entry + from;
+    const size_t d = (size_t)p->d, edges = v->offset[from + (size_t)count] - v->offset[from];
+    int first;
+    const tile *t = entry_at(e, entry[0])->slot == TRIE_NONE
+                        ? group_forward(e, entry, count, w, &first)
+                        : group_tile(e, entry, count, w, &first);
+    for (int i = 0; i < count; i++)
+        set_dlogit(w->dlogit + (v->offset[from + (size_t)i] - v->offset[from]), &e->trie, entry[i],
+                   v->weight + v->offset[from + (size_t)i]);
+    memset(w->nodes.drow, 0, (edges + (size_t)count) * d * sizeof *w->nodes.drow);
+    memset(w->nodes.dshift, 0, (size_t)count * 2 * d * sizeof *w->nodes.dshift);
+    readout_backward(g, w->nodes.drow, w->nodes.dshift, w->dlogit, t, first, count, p, &w->readout);
+    nodes_backward(g, t, first, count, p, &w->nodes);
+    for (int i = 0; i < count; i++) {
+        trie_tree(&w->nodes.tree, &e->trie, entry[i], w->path);
+        nodes_embed_backward(g, t, first, first + i, p, &w->nodes);
+    }
 }
 
 static void backward_chunk(void *context, int task, int thread)
 {
     const descent *v = context;
-    real *block = v->engine->sums + (size_t)task * v->size;
-    sums g = sums_of(block, &v->engine->panels);
+    engine *e = v->engine;
+    real *block = e->sums + (size_t)task * v->size;
+    const size_t last = v->bound[task + 1];
+    sums g = sums_of(block, &e->panels);
     memset(block, 0, v->size * sizeof *block);
-    for (size_t i = v->bound[task]; i < v->bound[task + 1]; i++)
-        backward(v, &g, i, &v->engine->worker[thread]);
+    for (size_t i = v->bound[task]; i < last;) {
+        const size_t count = group_size(e, v->entry + i, last - i, GROUP_EDGES);
+        group_backward(v, &g, i, (int)count, &e->worker[thread]);
+        i += count;
+    }
 }
 
 /* Adds the chunks to the first one, a slice of the numbers at a time. */

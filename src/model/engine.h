@@ -1,9 +1,9 @@
 /* engine.h: runs the network over entries of a trie, forward and backward, on all threads.
  *
- * The forward pass of an entry is one task, or, where entries are few, its nodes are one task
- * and its edges several. No number depends on how the work was cut. The backward pass is cut
- * into chunks of entries whose bounds depend on the entries alone; every chunk has sums of its
- * own, added in order at the end. */
+ * Entries go through the network in groups of some hundred edges, so that the weights, which
+ * come from the second-level cache, meet many rows. No number of the forward pass depends on
+ * how the work is cut. The backward pass is cut into chunks of entries whose bounds depend on
+ * the entries alone; every chunk has sums of its own, added in order at the end. */
 #ifndef MODEL_ENGINE_H
 #define MODEL_ENGINE_H
 
@@ -20,10 +20,9 @@ enum { ENGINE_CHUNKS = 16 };
 typedef struct engine_worker {
     nodes_scratch nodes;
     readout_scratch readout;
-    tile one;      /* room for one tree */
+    tile own;      /* room for one group */
     int32_t *path; /* [N] */
-    real *dlogit;  /* [2N-3] */
-    real *dshift;  /* [2d] */
+    real *dlogit;  /* [edges of a group] */
 } engine_worker;
 
 typedef struct engine {
@@ -32,6 +31,8 @@ typedef struct engine {
     trie trie;
     tile kept;             /* of entries with a slot */
     engine_worker *worker; /* [threads] */
+    size_t room;           /* entries that bound has room for */
+    size_t *bound;         /* [room + 1]: of groups */
     real *sums;            /* [ENGINE_CHUNKS][sums_size]; NULL before engine_reserve_gradient */
     real *scratch;         /* [sums_scratch] */
 } engine;
@@ -43,11 +44,13 @@ void engine_free(engine *e); /* safe on a zeroed or freed one */
 /* Another way to the node embeddings. */
 int engine_embedding(engine *e, embedding_method method);
 
+/* Room for so many entries in one call; and for gradients. */
+int engine_reserve(engine *e, size_t entries);
+int engine_reserve_gradient(engine *e);
+
 /* Sets the distributions of count entries. With keep, what the backward pass needs is kept in
  * e->kept, which must have room, under the entries' slots. Returns the edges evaluated. */
 size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep);
-
-int engine_reserve_gradient(engine *e);
 
 /* Adds to p->grad the gradient of sum over the entries and their edges of weight times log
  * probability. weight [offset[count]] has the edges of entry i at offset[i] .. offset[i+1].

@@ -15,7 +15,7 @@
 #include "model/sums.h"
 #include "model/tile.h"
 
-enum { READOUT_ROWS = 72 };
+enum { READOUT_ROWS = 96 };
 
 /* What one thread needs besides. */
 typedef struct readout_scratch {
@@ -29,12 +29,12 @@ typedef struct readout_scratch {
 int readout_scratch_init(readout_scratch *s, const panels *w);
 void readout_scratch_free(readout_scratch *s); /* safe on a zeroed or freed one */
 
-/* Fills the rows of the edges first .. first + count - 1 of tree i, whose nodes are done. */
-void readout_forward(tile *t, int i, int first, int count, const panels *w, readout_scratch *s);
+/* Fills edge rows first .. first + count - 1; the nodes of their trees are done. */
+void readout_forward(tile *t, size_t first, int count, const panels *w, readout_scratch *s);
 
-/* Back from dlogit [2n-3] for all edges of tree i: adds to the sums, to dx [2n-2][d] (the
- * gradient of the tree's node features) and to dshift [2d]. */
-void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const tile *t, int i,
-                      const panels *w, readout_scratch *s);
+/* Back from dlogit [edges] for all edges of the trees first .. first + count - 1: adds to the
+ * sums, to dx [nodes][d] (the gradient of the node features) and to dshift [trees][2d]. */
+void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const tile *t, int first,
+                      int count, const panels *w, readout_scratch *s);
 
 #endif

@@ -27,6 +27,7 @@ void tile_init(tile *t, int d, int heads)
     X(rstd, 0, 1, 0)          \
     X(x, 0, width, 0)         \
     X(share, 0, heads, 0)     \
+    X(owner, 0, 0, 1)         \
     X(ends, 0, 0, 1)          \
     X(hat1, 0, 0, 2 * width)  \
     X(rstd1, 0, 0, 1)         \
@@ -84,8 +85,12 @@ int tile_reserve(tile *t, size_t trees, size_t edges)
 int tile_place(tile *t, int n)
 {
     const int i = t->n_trees++;
+    const size_t edges = (size_t)topology_edges(n);
     t->leaves[i] = n;
     t->edge[i] = t->n_edges;
-    t->n_edges += (size_t)topology_edges(n);
+    for (size_t e = 0; e < edges; e++)
+        t->owner[t->n_edges + e] = i;
+    t->n_edges += edges;
+    t->edge[i + 1] = t->n_edges;
     return i;
 }

@@ -1,9 +1,10 @@
 /* tile.h: partial trees side by side, and what the network computed on them.
  *
- * Tree i of a tile has n leaves, the node rows node[i] .. node[i] + 2n-3 in the order of
- * model/embedding.h, and the edge rows edge[i] .. edge[i] + 2n-4. The forward pass fills the
- * rows, and what it leaves is all that the backward pass needs. Trees own their rows, so
- * different trees, or different edge rows, may be worked on at the same time.
+ * Tree i of a tile has n leaves, the node rows tile_node(i) .. + 2n-3 in the order of
+ * model/embedding.h, and the edge rows edge[i] .. + 2n-4. The forward pass fills the rows, and
+ * what it leaves is all that the backward pass needs. Rows are independent of each other in
+ * all layers but the embedding and the attention, which see the rows of one tree; so several
+ * trees, or parts of one, go through the layers together as suits the caches and threads.
  *
  * d is the hidden size, H the number of heads. */
 #ifndef MODEL_TILE_H
@@ -21,7 +22,7 @@ typedef struct tile {
     size_t n_edges;
 
     int32_t *leaves; /* [trees]: n */
-    size_t *edge;    /* [trees]: first edge row; the first node row is edge[i] + i */
+    size_t *edge;    /* [trees + 1]: first edge row; the first node row is edge[i] + i */
     real *z;         /* [trees][H][d]: attention */
     real *s;         /* [trees][d] */
     real *r;         /* [trees][d]: graph vector */
@@ -33,6 +34,7 @@ typedef struct tile {
     real *x;      /* [nodes][d]: node features */
     real *share;  /* [nodes][H]: attention weights */
 
+    int32_t *owner;     /* [edges]: tree */
     int32_t (*ends)[2]; /* [edges]: rows within the tree */
     real *hat1;         /* [edges][2d]: normalised, of the two hidden layers of the readout */
     real *rstd1;        /* [edges] */
@@ -62,6 +64,21 @@ int tile_place(tile *t, int n);
 static inline size_t tile_node(const tile *t, int i)
 {
     return t->edge[i] + (size_t)i;
+}
+
+/* The rows of one tree among a range of edge rows. */
+typedef struct tile_segment {
+    int tree;
+    size_t first; /* edge row */
+    int rows;
+} tile_segment;
+
+/* The segment that begins at edge row first and ends with its tree or before edge row last. */
+static inline tile_segment tile_segment_at(const tile *t, size_t first, size_t last)
+{
+    const int tree = t->owner[first];
+    const size_t end = t->edge[tree + 1] < last ? t->edge[tree + 1] : last;
+    return (tile_segment){.tree = tree, .first = first, .rows = (int)(end - first)};
 }
 
 #endif

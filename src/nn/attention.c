@@ -72,77 +72,82 @@ size_t attention_scratch(const attention *a, int n)
 {
     const size_t nodes = (size_t)n, d = (size_t)a->d, heads = (size_t)a->heads;
     const size_t forward = nodes + heads * (size_t)dense_round(a->d);
-    const size_t backward = d + 2 * heads * d + dense_size(a->d, a->heads) +
+    const size_t backward = 2 * heads * d + dense_size(a->d, a->heads) +
                             dense_size(2 * a->heads, a->d) + 2 * nodes * heads + 2 * nodes;
     return (forward > backward ? forward : backward) + DENSE_GRAIN;
 }
 
-/* Column h of share [n][H], scores at first, becomes its softmax. column [n] is scratch. */
-static void softmax_column(const attention *a, real *share, real *column, int n, int h)
+void attention_pool(real *share, real *z, const attention *a, const real *x, int n, int step,
+                    real *scratch)
 {
-    const ptrdiff_t heads = a->heads;
-    for (ptrdiff_t u = 0; u < n; u++)
-        column[u] = share[u * heads + h];
-    a->layers->softmax(column, column, n);
-    for (ptrdiff_t u = 0; u < n; u++)
-        share[u * heads + h] = column[u];
+    const int d = a->d, heads = a->heads, ld = dense_round(d);
+    real *column = scratch, *pooled = scratch + n; /* [n], [H][ld] */
+    a->dense->multiply(share, heads, x, d, a->key_panels + (size_t)step * dense_size(d, heads), n,
+                       d, heads, 0);
+    for (ptrdiff_t h = 0; h < heads; h++) {
+        for (ptrdiff_t u = 0; u < n; u++)
+            column[u] = share[u * heads + h];
+        a->layers->softmax(column, column, n);
+        for (ptrdiff_t u = 0; u < n; u++)
+            share[u * heads + h] = column[u];
+    }
+    memset(pooled, 0, (size_t)heads * (size_t)ld * sizeof *pooled);
+    a->dense->outer(pooled, ld, share, heads, x, d, heads, d, n);
+    for (ptrdiff_t h = 0; h < heads; h++)
+        memcpy(z + h * d, pooled + h * ld, (size_t)d * sizeof *pooled);
 }
 
-void attention_forward(real *r, attention_state *state, const attention *a, const real *x, int n,
-                       int step, real *scratch)
+void attention_project(real *r, real *s, const attention *a, const real *z, int rows)
+{
+    const int d = a->d, heads = a->heads, width = d / heads;
+    for (ptrdiff_t h = 0; h < heads; h++)
+        a->dense->multiply(s + h * width, d, z + h * d, heads * d,
+                           a->value + h * (ptrdiff_t)dense_size(d, width), rows, d, width, 0);
+    a->dense->multiply(r, d, s, d, a->out, rows, d, d, 0);
+}
+
+void attention_project_backward(real *dz, attention_grad *g, const real *dr, const attention *a,
+                                const real *s, const real *z, real *ds, int rows)
 {
     const int d = a->d, heads = a->heads, width = d / heads, ld = dense_round(d);
-    real *column = scratch, *pooled = scratch + n; /* [H][ld] */
-    a->dense->multiply(state->share, heads, x, d,
-                       a->key_panels + (size_t)step * dense_size(d, heads), n, d, heads, 0);
-    for (int h = 0; h < heads; h++)
-        softmax_column(a, state->share, column, n, h);
-    memset(pooled, 0, (size_t)heads * (size_t)ld * sizeof *pooled);
-    a->dense->outer(pooled, ld, state->share, heads, x, d, heads, d, n);
+    a->dense->outer(g->out, ld, dr, d, s, d, d, d, rows);
+    a->layers->sum_rows(g->out_bias, dr, rows, d);
+    a->dense->multiply(ds, d, dr, d, a->out_back, rows, d, d, 0);
+    a->layers->sum_rows(g->value_bias, ds, rows, d);
     for (ptrdiff_t h = 0; h < heads; h++) {
-        memcpy(state->z + h * d, pooled + h * ld, (size_t)d * sizeof *pooled);
-        a->dense->multiply(state->s + h * width, width, state->z + h * d, d,
-                           a->value + h * (ptrdiff_t)dense_size(d, width), 1, d, width, 0);
+        a->dense->outer(g->value + h * width * ld, ld, ds + h * width, d, z + h * d, heads * d,
+                        width, d, rows);
+        a->dense->multiply(dz + h * d, heads * d, ds + h * width, d,
+                           a->value_back + h * (ptrdiff_t)dense_size(width, d), rows, width, d, 0);
     }
-    a->dense->multiply(r, d, state->s, d, a->out, 1, d, d, 0);
 }
 
 /* Everything that reaches x_u is a sum over heads, sum_h a_h(u) dz_h + dscore_h(u) k_h: one
  * product of n x 2H with 2H x d. */
-void attention_backward(real *dx, attention_grad *g, const real *dr, const attention_state *state,
-                        const attention *a, const real *x, int n, int step, real *scratch)
+void attention_pool_backward(real *dx, attention_grad *g, const real *dz, const attention *a,
+                             const real *share, const real *x, int n, int step, real *scratch)
 {
-    const int d = a->d, heads = a->heads, width = d / heads, ld = dense_round(d);
-    const real *key = a->key + (ptrdiff_t)step * heads * d;
-    real *ds = scratch;                               /* [d] */
-    real *both = ds + d;                              /* [2H][d]: dz, then the keys */
+    const int d = a->d, heads = a->heads, ld = dense_round(d);
+    real *both = scratch;                             /* [2H][d]: dz, then the keys */
     real *panels = both + 2 * heads * d;              /* of dz */
     real *all = panels + dense_size(d, heads);        /* of both, transposed */
     real *factor = all + dense_size(2 * heads, d);    /* [n][2H]: a, then dscore */
     real *column = factor + (ptrdiff_t)n * 2 * heads; /* [2n] */
-    a->dense->outer(g->out, ld, dr, d, state->s, d, d, d, 1);
-    a->layers->sum_rows(g->out_bias, dr, 1, d);
-    a->dense->multiply(ds, d, dr, d, a->out_back, 1, d, d, 0);
-    a->layers->sum_rows(g->value_bias, ds, 1, d);
-    for (ptrdiff_t h = 0; h < heads; h++) {
-        a->dense->outer(g->value + h * width * ld, ld, ds + h * width, d, state->z + h * d, d,
-                        width, d, 1);
-        a->dense->multiply(both + h * d, d, ds + h * width, width,
-                           a->value_back + h * (ptrdiff_t)dense_size(width, d), 1, width, d, 0);
-    }
-    a->dense->pack(panels, both, d, 1, NULL, d, heads);
-    memcpy(both + heads * d, key, (size_t)(heads * d) * sizeof *both);
+    const size_t size = (size_t)(heads * d) * sizeof *both;
+    memcpy(both, dz, size);
+    memcpy(both + heads * d, a->key + (ptrdiff_t)step * heads * d, size);
+    a->dense->pack(panels, dz, d, 1, NULL, d, heads);
     a->dense->pack(all, both, 1, d, NULL, 2 * heads, d);
     a->dense->multiply(factor + heads, 2 * heads, x, d, panels, n, d, heads, 0);
     for (ptrdiff_t h = 0; h < heads; h++) {
-        real *share = column, *dshare = column + n;
+        real *from = column, *dfrom = column + n;
         for (ptrdiff_t u = 0; u < n; u++) {
-            share[u] = factor[u * 2 * heads + h] = state->share[u * heads + h];
-            dshare[u] = factor[u * 2 * heads + heads + h];
+            from[u] = factor[u * 2 * heads + h] = share[u * heads + h];
+            dfrom[u] = factor[u * 2 * heads + heads + h];
         }
-        softmax_backward(dshare, dshare, share, n);
+        softmax_backward(dfrom, dfrom, from, n);
         for (ptrdiff_t u = 0; u < n; u++)
-            factor[u * 2 * heads + heads + h] = dshare[u];
+            factor[u * 2 * heads + heads + h] = dfrom[u];
     }
     a->dense->multiply(dx, d, factor, 2 * heads, all, n, 2 * heads, d, 1);
     a->dense->outer(g->key + (ptrdiff_t)step * heads * ld, ld, factor + heads, 2 * heads, x, d,

@@ -9,10 +9,12 @@
  * a_h sum to 1, one may pool first, z_h = sum_u a_h(u) x_u, and apply W_V,h to z_h alone.
  * There are no key or value matrices: O(n H d + d^2) per tree, not O(n d^2).
  *
- *     attention_init(&a, d, heads, steps);
+ *     attention_init(&a, d, heads, steps, level);
  *     attention_refresh(&a, in_weight, in_bias, out_weight, out_bias);   weights changed
- *     attention_forward(...);  attention_backward(...);                  for every tree
- *     attention_finish(...);                                             once per batch
+ *     attention_pool(..);     x -> z      for every tree
+ *     attention_project(..);  z -> r      for some trees at once
+ *     attention_project_backward(..);  attention_pool_backward(..);
+ *     attention_finish(..);                                              once per batch
  *
  * Letters: d the width, H = heads, n nodes of a tree. */
 #ifndef NN_ATTENTION_H
@@ -35,13 +37,6 @@ typedef struct attention {
     real *block;
 } attention;
 
-/* What the forward pass of a tree leaves for its backward pass; views, owned by the caller. */
-typedef struct attention_state {
-    real *share; /* [n][H]: a_h(u) */
-    real *z;     /* [H][d] */
-    real *s;     /* [d]: W_V z + b_V, head after head */
-} attention_state;
-
 /* Gradients that sum over trees; rows of width dense_round(d). Views, owned by the caller. */
 typedef struct attention_grad {
     real *value;      /* [d][dense_round(d)] */
@@ -60,13 +55,21 @@ void attention_free(attention *a); /* safe on a zeroed or freed one */
 void attention_refresh(attention *a, const real *in_weight, const real *in_bias,
                        const real *out_weight, const real *out_bias);
 
-/* r [d] of the tree with node features x [n][d], at a step. scratch [attention_scratch(n)]. */
-void attention_forward(real *r, attention_state *state, const attention *a, const real *x, int n,
-                       int step, real *scratch);
+/* share [n][H]: the a_h(u), and z [H][d], of the tree with node features x [n][d] at a step.
+ * scratch [attention_scratch(n)]. */
+void attention_pool(real *share, real *z, const attention *a, const real *x, int n, int step,
+                    real *scratch);
 
-/* Given dr [d], adds to dx [n][d] and to the sums of g. */
-void attention_backward(real *dx, attention_grad *g, const real *dr, const attention_state *state,
-                        const attention *a, const real *x, int n, int step, real *scratch);
+/* s [rows][d]: W_V z + b_V, head after head, and r [rows][d], for z [rows][H][d]. */
+void attention_project(real *r, real *s, const attention *a, const real *z, int rows);
+
+/* dz [rows][H][d], given dr; adds to the sums of g. ds [rows][d] is scratch. */
+void attention_project_backward(real *dz, attention_grad *g, const real *dr, const attention *a,
+                                const real *s, const real *z, real *ds, int rows);
+
+/* Adds to dx [n][d], given dz [H][d], and to g->key. */
+void attention_pool_backward(real *dx, attention_grad *g, const real *dz, const attention *a,
+                             const real *share, const real *x, int n, int step, real *scratch);
 size_t attention_scratch(const attention *a, int n);
 
 /* Adds the gradients of the four weights, given all sums. scratch [steps d]. */

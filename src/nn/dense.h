@@ -46,10 +46,6 @@ typedef struct dense_kernels {
     void (*multiply)(real *y, ptrdiff_t ldy, const real *x, ptrdiff_t ldx, const real *panels,
                      int rows, int in, int out, int add);
 
-    /* y = x W^T + b + shift, the same shift [out] for every row. */
-    void (*multiply_shift)(real *y, ptrdiff_t ldy, const real *x, ptrdiff_t ldx, const real *panels,
-                           const real *shift, int rows, int in, int out);
-
     /* c += a^T b.   c [m][ldc >= n rounded up], a [rows][lda >= m], b [rows][ldb >= n]. Numbers
      * of c beyond column n are scratch; b is read up to a grain beyond its last number. */
     void (*outer)(real *c, ptrdiff_t ldc, const real *a, ptrdiff_t lda, const real *b,
