@@ -1,5 +1,6 @@
 /* The topology model in double: golden numbers, exact sums, finite differences. */
 #include "support/check.h"
+#include "support/exact.h"
 #include "support/golden.h"
 
 #include "base/mem.h"
@@ -18,6 +19,26 @@ static topology_model *golden_model(golden *g)
     check_status(params_load(m->params.value, &m->params, &g->weights, "", "golden", NULL));
     m->ops->changed(m);
     return m;
+}
+
+static topology_model *random_model(int n_taxa, int hidden, int heads, uint64_t seed)
+{
+    topology_model *m;
+    check_status(artreeformer_create(&m, n_taxa, hidden, heads, NULL));
+    m->ops->initialise(m, seed);
+    return m;
+}
+
+static int32_t *random_trees(int n_taxa, int k, uint64_t seed)
+{
+    int32_t *decision = mem_zeros((size_t)k * (size_t)n_taxa, sizeof *decision), *at = decision;
+    assert_non_null(decision);
+    for (int i = 0; i < k; i++) {
+        rng r = rng_at(seed, RNG_TEST, 0, (uint32_t)i);
+        for (int n = 3; n < n_taxa; n++)
+            *at++ = (int32_t)rng_below(&r, (uint32_t)topology_edges(n));
+    }
+    return decision;
 }
 
 static const char *const golden_names[] = {"tiny_n5", "small_n8", "ds1_d100"};
@@ -43,8 +64,63 @@ static void golden_log_q(void **state)
     }
 }
 
-/* Every step of the first tree: the chosen edge, and the log-probabilities of all edges, found
- * as differences of log q between trees that part at this step and choose alike before. */
+/* log q of all topologies, in the order of exact_tree. */
+static double *all_log_q(topology_model *m)
+{
+    const int n_taxa = m->n_taxa, trees = exact_trees(n_taxa);
+    int32_t *decision = mem_zeros((size_t)trees * (size_t)n_taxa, sizeof *decision);
+    double *log_q = mem_zeros((size_t)trees, sizeof *log_q);
+    assert_true(decision && log_q);
+    for (int i = 0; i < trees; i++)
+        exact_tree(decision + (ptrdiff_t)i * (n_taxa - 3), i, n_taxa);
+    check_status(m->ops->score(m, log_q, decision, trees));
+    free(decision);
+    return log_q;
+}
+
+/* step, as network_plain writes it, from the probabilities of all trees alone: those that begin
+ * with given decisions follow each other. */
+static void steps_by_sums(double *step, const double *log_q, const int32_t *decision, int n_taxa)
+{
+    int first = 0, count = exact_trees(n_taxa);
+    double before = 1;
+    for (int n = 3; n < n_taxa; n++) {
+        const int edges = topology_edges(n), part = count / edges;
+        for (int e = 0; e < edges; e++) {
+            double sum = 0;
+            for (int i = 0; i < part; i++)
+                sum += exp(log_q[first + e * part + i]);
+            *step++ = log(sum / before);
+        }
+        first += decision[n - 3] * part;
+        count = part;
+        before *= exp(step[decision[n - 3] - edges]);
+    }
+}
+
+/* step against the steps of the first tree in the golden file, edge by edge. */
+static void check_steps(const golden *g, const double *step)
+{
+    json_t *steps = json_object_get(g->json, "steps_of_first_tree");
+    assert_int_equal(json_array_size(steps), g->n_taxa - 3);
+    for (int n = 3; n < g->n_taxa; n++) {
+        json_t *of = json_array_get(steps, (size_t)n - 3), *edges = json_object_get(of, "edges");
+        topology t;
+        check_status(topology_init(&t, n)); /* the partial tree as a whole one */
+        topology_build(&t, g->decision);
+        assert_int_equal(golden_edge(&t, json_object_get(of, "chosen")), g->decision[n - 3]);
+        assert_int_equal(json_array_size(edges), topology_edges(n));
+        for (int e = 0; e < topology_edges(n); e++) {
+            json_t *edge = json_array_get(edges, (size_t)e);
+            int32_t number = golden_edge(&t, json_array_get(edge, 0));
+            check_near(step[number], json_real_value(json_array_get(edge, 1)), 1e-9);
+        }
+        step += topology_edges(n);
+        topology_free(&t);
+    }
+}
+
+/* Of the plain way, and of the fast one. */
 static void golden_steps(void **state)
 {
     (void)state;
@@ -52,28 +128,16 @@ static void golden_steps(void **state)
         golden g;
         golden_load(&g, golden_names[i]);
         topology_model *m = golden_model(&g);
-        topology t;
-        const int n_taxa = g.n_taxa, total = (n_taxa - 3) * (n_taxa - 1);
-        double *step = mem_zeros((size_t)total, sizeof *step), *at = step, log_q;
+        const size_t total = (size_t)(g.n_taxa - 3) * (size_t)(g.n_taxa - 1);
+        double *step = mem_zeros(total, sizeof *step), *log_q = all_log_q(m), plain;
+        assert_non_null(step);
         check_status(
-            network_plain(&log_q, step, &m->params, n_taxa, g.hidden, g.heads, g.decision));
-        json_t *steps = json_object_get(g.json, "steps_of_first_tree");
-        assert_int_equal(json_array_size(steps), n_taxa - 3);
-        for (int n = 3; n < n_taxa; n++, at += topology_edges(n - 1)) {
-            json_t *of = json_array_get(steps, (size_t)n - 3),
-                   *edges = json_object_get(of, "edges");
-            check_status(topology_init(&t, n)); /* the partial tree as a whole one */
-            topology_build(&t, g.decision);
-            assert_int_equal(golden_edge(&t, json_object_get(of, "chosen")), g.decision[n - 3]);
-            assert_int_equal(json_array_size(edges), topology_edges(n));
-            for (int e = 0; e < topology_edges(n); e++) {
-                json_t *edge = json_array_get(edges, (size_t)e);
-                int32_t number = golden_edge(&t, json_array_get(edge, 0));
-                check_near(at[number], json_real_value(json_array_get(edge, 1)), 1e-9);
-            }
-            topology_free(&t);
-        }
+            network_plain(&plain, step, &m->params, g.n_taxa, g.hidden, g.heads, g.decision));
+        check_steps(&g, step);
+        steps_by_sums(step, log_q, g.decision, g.n_taxa);
+        check_steps(&g, step);
         free(step);
+        free(log_q);
         m->ops->free(m);
         golden_free(&g);
     }
@@ -97,12 +161,238 @@ static void golden_gradients(void **state)
     }
 }
 
+/* The sum of q over all topologies, minus 1. */
+static double excess(topology_model *m)
+{
+    double *log_q = all_log_q(m), sum = 0;
+    for (int i = 0; i < exact_trees(m->n_taxa); i++)
+        sum += exp(log_q[i]);
+    free(log_q);
+    return sum - 1;
+}
+
+static void scale_tensor(topology_model *m, int index, double factor)
+{
+    for (size_t i = 0; i < m->params.entry[index].size; i++)
+        params_value(&m->params, index)[i] *= factor;
+    m->ops->changed(m);
+}
+
+/* Writes the weights to bytes and reads them into a new model. */
+static topology_model *saved_and_loaded(topology_model *m, int hidden, int heads)
+{
+    safetensors out = {0}, in = {0};
+    topology_model *other;
+    void *bytes;
+    size_t n;
+    check_status(params_store(&out, &m->params, m->params.value, ""));
+    check_status(safetensors_format(&out, &bytes, &n, "memory", NULL));
+    check_status(safetensors_parse(&in, bytes, n, "memory", NULL));
+    check_status(artreeformer_create(&other, m->n_taxa, hidden, heads, NULL));
+    check_status(params_load(other->params.value, &other->params, &in, "", "memory", NULL));
+    other->ops->changed(other);
+    safetensors_free(&out);
+    safetensors_free(&in);
+    free(bytes);
+    return other;
+}
+
+static void probabilities_sum_to_one(void **state)
+{
+    (void)state;
+    for (int n_taxa = 4; n_taxa <= 8; n_taxa++) {
+        topology_model *m = random_model(n_taxa, 8, 2, (uint64_t)n_taxa);
+        check_near(excess(m), 0, 1e-12);
+        topology_model *other = saved_and_loaded(m, 8, 2);
+        check_near(excess(other), 0, 1e-12);
+        other->ops->free(other);
+        scale_tensor(m, READ6_WEIGHT, 100); /* logits times 100 */
+        check_near(excess(m), 0, 1e-12);
+        m->ops->free(m);
+    }
+}
+
+static void no_last_layer_is_uniform(void **state)
+{
+    (void)state;
+    for (int n_taxa = 4; n_taxa <= 40; n_taxa += 9) {
+        topology_model *m = random_model(n_taxa, 12, 3, 1);
+        int32_t *decision = random_trees(n_taxa, 5, 2);
+        double log_q[5], expected = 0;
+        scale_tensor(m, READ6_WEIGHT, 0);
+        check_status(m->ops->score(m, log_q, decision, 5));
+        for (int n = 3; n < n_taxa; n++)
+            expected -= log(2 * n - 3);
+        for (int i = 0; i < 5; i++)
+            check_close(log_q[i], expected, 1e-14); /* a sum of at most 37 logarithms */
+        free(decision);
+        m->ops->free(m);
+    }
+}
+
+/* Sizes with more steps than hidden numbers, one head or as many as numbers, widths that are
+ * no multiple of a vector, trees of more than one part. */
+static const int sizes[][3] = {{4, 1, 1},  {5, 3, 3},   {9, 4, 2},   {12, 5, 1},
+                               {20, 9, 3}, {27, 40, 4}, {65, 33, 11}};
+enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
+
+static void fast_is_plain(void **state)
+{
+    (void)state;
+    for (int s = 0; s < N_SIZES; s++) {
+        const int n_taxa = sizes[s][0];
+        topology_model *m = random_model(n_taxa, sizes[s][1], sizes[s][2], 3);
+        int32_t *decision = random_trees(n_taxa, 3, 4);
+        double log_q[3], plain;
+        check_status(m->ops->score(m, log_q, decision, 3));
+        for (int i = 0; i < 3; i++) {
+            check_status(m->ops->plain(m, &plain, decision + i * (n_taxa - 3)));
+            check_near(log_q[i], plain, 1e-9);
+        }
+        free(decision);
+        m->ops->free(m);
+    }
+}
+
+static double objective(topology_model *m, const int32_t *decision, const double *w, int k)
+{
+    double log_q[16], sum = 0;
+    m->ops->changed(m);
+    check_status(m->ops->score(m, log_q, decision, k));
+    for (int i = 0; i < k; i++)
+        sum += w[i] * log_q[i];
+    return sum;
+}
+
+/* Signed central differences of sum_i w_i log q_i, step 1e-5, for some numbers of each tensor:
+ * truncation is about 1e-10 of the third derivative, rounding of log q 1e-9. */
+static void check_differences(topology_model *m, const int32_t *decision, const double *w, int k)
+{
+    rng r = rng_at(5, RNG_TEST, 1, (uint32_t)m->n_taxa);
+    for (int t = 0; t < m->params.count; t++) {
+        const size_t size = m->params.entry[t].size;
+        real *value = params_value(&m->params, t), *grad = params_grad(&m->params, t);
+        double largest = 0;
+        for (size_t i = 0; i < size; i++)
+            largest = fmax(largest, fabs(grad[i]));
+        for (int j = 0; j < 12; j++) {
+            const size_t i = rng_below(&r, (uint32_t)size);
+            const double kept = value[i], step = 1e-5;
+            value[i] = kept + step;
+            double above = objective(m, decision, w, k);
+            value[i] = kept - step;
+            double below = objective(m, decision, w, k);
+            value[i] = kept;
+            check_near(grad[i], (above - below) / (2 * step), 1e-6 * largest + 1e-8);
+        }
+    }
+}
+
+static void finite_differences(void **state)
+{
+    (void)state;
+    for (int s = 1; s < N_SIZES - 2; s++) {
+        enum { K = 6 };
+        topology_model *m = random_model(sizes[s][0], sizes[s][1], sizes[s][2], 6);
+        int32_t *decision = random_trees(sizes[s][0], K, 7);
+        double w[K];
+        rng r = rng_at(8, RNG_TEST, 0, 0);
+        for (int i = 0; i < K; i++)
+            w[i] = rng_normal(&r);
+        check_status(m->ops->gradient(m, NULL, decision, w, K));
+        check_differences(m, decision, w, K);
+        free(decision);
+        m->ops->free(m);
+    }
+}
+
+/* The largest difference between m's gradient and the one given, per tensor, relative. */
+static void check_same_gradient(const topology_model *m, const real *expected, double tolerance)
+{
+    for (int t = 0; t < m->params.count; t++) {
+        const param *e = &m->params.entry[t];
+        double largest = 1e-2; /* what is zero by symmetry is rounding */
+        for (size_t i = 0; i < e->size; i++)
+            largest = fmax(largest, fabs(expected[e->offset + i]));
+        for (size_t i = 0; i < e->size; i++)
+            check_near(m->params.grad[e->offset + i], expected[e->offset + i], tolerance * largest);
+    }
+}
+
+/* Sharing on (one batch, with equal trees in it), off (a call per tree), and after sample. */
+static void sharing_does_not_change_gradients(void **state)
+{
+    (void)state;
+    enum { K = 12, N = 14 };
+    topology_model *m = random_model(N, 20, 4, 9);
+    int32_t decision[K * (N - 3)];
+    double log_q[K], w[K];
+    real *expected = params_block(&m->params);
+    assert_non_null(expected);
+    scale_tensor(m, READ6_WEIGHT, 300); /* so that samples share */
+    check_status(m->ops->sample(m, decision, log_q, K, 1, RNG_TEST, 0, 0));
+    assert_true(m->work.done < 0.9 * m->work.unshared);
+    for (int i = 0; i < K; i++)
+        w[i] = 0.3 * i - 1;
+    for (int i = 0; i < K; i++) {
+        m->ops->changed(m);
+        check_status(m->ops->gradient(m, NULL, decision + i * (N - 3), w + i, 1));
+        assert_true(m->work.done == m->work.unshared);
+    }
+    memcpy(expected, m->params.grad, m->params.total * sizeof *expected);
+    params_clear_grad(&m->params);
+    m->ops->changed(m);
+    check_status(m->ops->gradient(m, NULL, decision, w, K));
+    assert_true(m->work.done < 0.9 * m->work.unshared);
+    check_same_gradient(m, expected, 1e-12);
+    params_clear_grad(&m->params);
+    check_status(m->ops->sample(m, decision, log_q, K, 1, RNG_TEST, 0, 0));
+    check_status(m->ops->gradient(m, NULL, decision, w, K)); /* from what sample kept */
+    check_same_gradient(m, expected, 1e-12);
+    params_clear_grad(&m->params);
+    for (int i = K - 1; i >= 0; i--) /* in another order, one by one, still kept */
+        check_status(m->ops->gradient(m, NULL, decision + i * (N - 3), w + i, 1));
+    check_same_gradient(m, expected, 1e-12);
+    free(expected);
+    m->ops->free(m);
+}
+
+static void embeddings_are_interchangeable(void **state)
+{
+    (void)state;
+    enum { K = 4, N = 15 };
+    topology_model *m = random_model(N, 16, 2, 10);
+    int32_t *decision = random_trees(N, K, 11);
+    double expected[K], log_q[K], w[K] = {1, -2, 0.5, 0.25};
+    real *gradient = params_block(&m->params);
+    assert_non_null(gradient);
+    check_status(m->ops->gradient(m, expected, decision, w, K));
+    memcpy(gradient, m->params.grad, m->params.total * sizeof *gradient);
+    for (int method = EMBEDDING_TWO_PASS; method <= EMBEDDING_SQUARED; method++) {
+        check_status(artreeformer_embedding(m, (embedding_method)method));
+        params_clear_grad(&m->params);
+        check_status(m->ops->gradient(m, log_q, decision, w, K));
+        for (int i = 0; i < K; i++) /* the iterations stop at 1e-9 */
+            check_near(log_q[i], expected[i], method == EMBEDDING_TWO_PASS ? 1e-11 : 1e-7);
+        check_same_gradient(m, gradient, method == EMBEDDING_TWO_PASS ? 1e-11 : 1e-7);
+    }
+    free(gradient);
+    free(decision);
+    m->ops->free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_log_q),
         cmocka_unit_test(golden_steps),
         cmocka_unit_test(golden_gradients),
+        cmocka_unit_test(probabilities_sum_to_one),
+        cmocka_unit_test(no_last_layer_is_uniform),
+        cmocka_unit_test(fast_is_plain),
+        cmocka_unit_test(finite_differences),
+        cmocka_unit_test(sharing_does_not_change_gradients),
+        cmocka_unit_test(embeddings_are_interchangeable),
     };
     return cmocka_run_group_tests_name("artreeformer_f64", tests, NULL, NULL);
 }

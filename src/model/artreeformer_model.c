@@ -53,17 +53,21 @@ static void model_free(topology_model *m)
     free(a);
 }
 
-/* How many of k trees are done together. A full cache is evicted to half of its room, so half
- * of it is what one batch may add. */
+/* Trees that the trie has room for, besides those in it. */
+static size_t trie_room(const trie *t, size_t n_entries, size_t n_edges)
+{
+    const size_t edges = (t->room_edges - n_edges) / (trie_tree_edges(t->n_taxa) + 1);
+    const size_t entries = (t->room_entries - n_entries) / (trie_tree_entries(t->n_taxa) + 1);
+    return edges < entries ? edges : entries;
+}
+
+/* How many of k trees are done together at most. */
 static int batch_size(const artreeformer *a, int k)
 {
     const trie *t = &a->engine.trie;
-    const size_t edges = trie_tree_edges(t->n_taxa) + 1, entries = trie_tree_entries(t->n_taxa) + 1;
-    size_t most = BATCH_EDGES / edges + 1;
-    if (a->frozen && t->room_edges / 2 / edges < most)
-        most = t->room_edges / 2 / edges;
-    if (a->frozen && t->room_entries / 2 / entries < most)
-        most = t->room_entries / 2 / entries;
+    size_t most = BATCH_EDGES / (trie_tree_edges(t->n_taxa) + 1) + 1;
+    if (a->frozen && trie_room(t, 3, 3) < most)
+        most = trie_room(t, 3, 3);
     return (size_t)k < most ? k : (int)most;
 }
 
@@ -108,18 +112,22 @@ static int reserve_gradient(artreeformer *a, int k)
     return engine_reserve_gradient(&a->engine);
 }
 
-/* Makes what depends on the weights, and a trie that has room for k trees more. */
-static void begin(artreeformer *a, int k)
+/* Makes what depends on the weights, and a trie with room for k trees more; or for fewer, if it
+ * is a cache that is nearly full. When there is hardly room it forgets half. Returns how many. */
+static int begin(artreeformer *a, int k)
 {
     trie *t = &a->engine.trie;
-    const size_t entries = trie_tree_entries(t->n_taxa) * (size_t)k;
-    const size_t edges = trie_tree_edges(t->n_taxa) * (size_t)k;
     if (a->stale)
         panels_refresh(&a->engine.panels, a->engine.threads);
     if (a->stale || !a->frozen)
         trie_clear(t);
-    else if (t->n_edges + edges > t->room_edges || t->n_entries + entries > t->room_entries)
-        trie_evict(t, t->room_entries / 2, t->room_edges / 2);
+    if (a->frozen) {
+        const size_t enough = trie_room(t, 3, 3) / 16 + 1;
+        if (trie_room(t, t->n_entries, t->n_edges) < enough)
+            trie_evict(t, t->room_entries / 2, t->room_edges / 2);
+        const size_t room = trie_room(t, t->n_entries, t->n_edges);
+        k = (size_t)k < room ? k : (int)room;
+    }
     a->stale = 0;
     a->keeping = 0;
     a->n_list = 0;
@@ -127,6 +135,7 @@ static void begin(artreeformer *a, int k)
         a->list[a->n_list++] = TRIE_ROOT;
     for (int i = 0; i < k; i++)
         a->at[i] = TRIE_ROOT;
+    return k;
 }
 
 static void evaluate_list(artreeformer *a, int keep)
@@ -147,11 +156,11 @@ static void descend(artreeformer *a, int i, int32_t edge)
     a->at[i] = child;
 }
 
+/* k trees, for which begin has made room. */
 static void sample_batch(artreeformer *a, int32_t *decision, double *log_q, int k, int keep)
 {
     trie *t = &a->engine.trie;
     const int n_taxa = a->base.n_taxa, steps = n_taxa - 3;
-    begin(a, k);
     memset(log_q, 0, (size_t)k * sizeof *log_q);
     for (int n = 3; n < n_taxa; n++) {
         evaluate_list(a, keep);
@@ -181,8 +190,8 @@ static int model_sample(topology_model *m, int32_t *decision, double *log_q, int
     if (status)
         return status;
     m->work = (topology_work){0, (double)edges};
-    for (int done = 0; done < k; done += most) {
-        const int count = k - done < most ? k - done : most;
+    for (int done = 0, count; done < k; done += count) {
+        count = begin(a, k - done < most ? k - done : most);
         for (int i = 0; i < count; i++)
             a->stream[i] = rng_at(seed, purpose, step, first + (uint32_t)(done + i));
         sample_batch(a, decision + (ptrdiff_t)done * (m->n_taxa - 3), log_q + done, count, keep);
@@ -232,10 +241,9 @@ static int model_score(topology_model *m, double *log_q, const int32_t *decision
     if (status)
         return status;
     m->work = (topology_work){0, (double)trie_tree_edges(m->n_taxa) * k};
-    for (int done = 0; done < k; done += most) {
-        const int count = k - done < most ? k - done : most;
+    for (int done = 0, count; done < k; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
-        begin(a, count);
+        count = begin(a, k - done < most ? k - done : most);
         insert_batch(a, trees, count);
         evaluate_list(a, 0);
         sum_log_q(a, log_q + done, trees, count);
@@ -300,11 +308,11 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
     if (status)
         return status;
     m->work = (topology_work){0, (double)trie_tree_edges(m->n_taxa) * k};
-    for (int done = 0; done < k && m->n_taxa > 3; done += most) {
-        const int count = k - done < most ? k - done : most;
+    for (int done = 0, count; done < k && m->n_taxa > 3; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
-        if (most < k || !all_kept(a, trees, count)) {
-            begin(a, count);
+        count = k - done < most ? k - done : most;
+        if (!all_kept(a, trees, count)) {
+            count = begin(a, count);
             insert_batch(a, trees, count);
         }
         collect(a, trees, coefficient + done, count);
@@ -336,13 +344,13 @@ static int model_freeze(topology_model *m, size_t max_bytes)
     artreeformer *a = self(m);
     trie *t = &a->engine.trie;
     const size_t edges = trie_tree_edges(m->n_taxa) + 3, entries = trie_tree_entries(m->n_taxa) + 1;
-    /* twice as many entries as whole trees have per edge; room for two trees at least */
-    const size_t one = trie_bytes(2 * entries, edges);
-    size_t trees = max_bytes / one > 2 ? max_bytes / one : 2;
-    const size_t limit = INT32_MAX / (2 * entries);
-    trees = trees < limit ? trees : limit;
+    /* twice as many entries per edge as whole trees have; room for two trees at least */
+    const size_t fit = max_bytes / trie_bytes(2 * entries, edges), most = INT32_MAX / (2 * entries);
+    const size_t trees = fit < 2 ? 2 : fit < most ? fit : most;
     a->frozen = 0;
     a->keeping = 0;
+    trie_free(t);
+    trie_init(t, m->n_taxa);
     if (max_bytes == 0)
         return ART_OK;
     int status = trie_reserve(t, 2 * entries * trees, edges * trees);

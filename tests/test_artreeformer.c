@@ -1,0 +1,461 @@
+/* The topology model as the product has it, in float: golden numbers, and what must not change
+ * a single bit: the batch, sharing, the cache, threads. */
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/golden.h"
+#include "support/memory.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/artreeformer_model.h"
+#include "model/network.h"
+#include "model/trie.h"
+#include "tree/tree_set.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A model with random weights; sharpness multiplies its logits, so that samples share. */
+static topology_model *random_model(int n_taxa, int hidden, int heads, double sharpness,
+                                    pool *threads)
+{
+    topology_model *m;
+    check_status(artreeformer_create(&m, n_taxa, hidden, heads, threads));
+    m->ops->initialise(m, 1);
+    for (int i = 0; i < 2 * hidden; i++)
+        params_value(&m->params, READ6_WEIGHT)[i] *= (real)sharpness;
+    m->ops->changed(m);
+    return m;
+}
+
+static void golden_numbers(void **state)
+{
+    (void)state;
+    static const char *const name[] = {"tiny_n5", "small_n8", "ds1_d100"};
+    for (int i = 0; i < 3; i++) {
+        golden g;
+        topology_model *m;
+        golden_load(&g, name[i]);
+        double *log_q = mem_zeros((size_t)g.count, sizeof *log_q);
+        assert_non_null(log_q);
+        check_status(artreeformer_create(&m, g.n_taxa, g.hidden, g.heads, NULL));
+        check_status(params_load(m->params.value, &m->params, &g.weights, "", "golden", NULL));
+        m->ops->changed(m);
+        check_status(m->ops->score(m, log_q, g.decision, g.count));
+        for (int j = 0; j < g.count; j++)
+            check_near(log_q[j], g.log_q[j], 2e-4);
+        check_status(m->ops->gradient(m, NULL, g.decision, g.w, g.count));
+        assert_true(golden_gradient_error(&g, &m->params) < 1e-3); /* float sums of 40 trees */
+        free(log_q);
+        m->ops->free(m);
+        golden_free(&g);
+    }
+}
+
+/* What a sample is: the trees, their log q and the gradient of some sum of them. */
+typedef struct outcome {
+    int32_t *decision; /* [k][N-3] */
+    double *log_q;     /* [k] */
+    real *gradient;
+} outcome;
+
+static outcome run(topology_model *m, int k)
+{
+    outcome o = {mem_zeros((size_t)k * (size_t)m->n_taxa, sizeof *o.decision),
+                 mem_zeros((size_t)k, sizeof *o.log_q), params_block(&m->params)};
+    double *w = mem_zeros((size_t)k, sizeof *w);
+    assert_true(o.decision && o.log_q && o.gradient && w);
+    for (int i = 0; i < k; i++)
+        w[i] = 0.25 * (i % 7) - 0.5;
+    check_status(m->ops->sample(m, o.decision, o.log_q, k, 7, RNG_TEST, 3, 100));
+    params_clear_grad(&m->params);
+    check_status(m->ops->gradient(m, NULL, o.decision, w, k));
+    memcpy(o.gradient, m->params.grad, m->params.total * sizeof *o.gradient);
+    free(w);
+    return o;
+}
+
+static void outcome_free(outcome *o)
+{
+    free(o->decision);
+    free(o->log_q);
+    free(o->gradient);
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    static const int batch[] = {1, 10, 150};
+    for (int b = 0; b < 3; b++) {
+        const int k = batch[b], n_taxa = 21;
+        outcome expected = {0};
+        for (int threads = 1; threads <= 5; threads++) {
+            pool *team;
+            check_status(pool_create(&team, threads));
+            topology_model *m = random_model(n_taxa, 24, 4, 40, team);
+            outcome o = run(m, k);
+            if (threads > 1) {
+                assert_memory_equal(o.decision, expected.decision,
+                                    (size_t)k * (size_t)(n_taxa - 3) * sizeof *o.decision);
+                assert_memory_equal(o.log_q, expected.log_q, (size_t)k * sizeof *o.log_q);
+                assert_memory_equal(o.gradient, expected.gradient,
+                                    m->params.total * sizeof *o.gradient);
+                outcome_free(&o);
+            } else {
+                expected = o;
+            }
+            m->ops->free(m);
+            pool_free(team);
+        }
+        outcome_free(&expected);
+    }
+}
+
+/* log q of a tree is one number: from sampling, from scoring, alone, among others, in any
+ * order. */
+static void log_q_is_one_number(void **state)
+{
+    (void)state;
+    enum { K = 100, N = 30 };
+    topology_model *m = random_model(N, 28, 2, 20, NULL);
+    static int32_t decision[K * (N - 3)], reversed[K * (N - 3)];
+    double sampled[K], scored[K], alone;
+    check_status(m->ops->sample(m, decision, sampled, K, 1, RNG_TEST, 0, 0));
+    check_status(m->ops->score(m, scored, decision, K));
+    assert_memory_equal(sampled, scored, sizeof scored);
+    for (int i = 0; i < K; i++)
+        memcpy(reversed + (K - 1 - i) * (N - 3), decision + i * (N - 3),
+               (N - 3) * sizeof *decision);
+    check_status(m->ops->score(m, scored, reversed, K));
+    for (int i = 0; i < K; i++)
+        assert_true(scored[K - 1 - i] == sampled[i]);
+    for (int i = 0; i < K; i += 9) {
+        double plain;
+        check_status(m->ops->score(m, &alone, decision + i * (N - 3), 1));
+        assert_true(alone == sampled[i]);
+        check_status(m->ops->plain(m, &plain, decision + i * (N - 3)));
+        check_near(alone, plain, 2e-3); /* sharpness magnifies rounding */
+    }
+    m->ops->free(m);
+}
+
+/* A sampled tree does not depend on the size of the sample or on its place in it. */
+static void particles_do_not_see_each_other(void **state)
+{
+    (void)state;
+    enum { K = 64, N = 12 };
+    topology_model *m = random_model(N, 16, 4, 10, NULL);
+    int32_t all[K * (N - 3)], some[K * (N - 3)];
+    double log_q[K], part[K];
+    check_status(m->ops->sample(m, all, log_q, K, 5, RNG_TEST, 9, 0));
+    for (int first = 0; first < K; first += 5) {
+        const int k = K - first < 3 ? K - first : 3;
+        check_status(m->ops->sample(m, some, part, k, 5, RNG_TEST, 9, (uint32_t)first));
+        assert_memory_equal(some, all + first * (N - 3), (size_t)(k * (N - 3)) * sizeof *all);
+        assert_memory_equal(part, log_q + first, (size_t)k * sizeof *part);
+    }
+    m->ops->free(m);
+}
+
+/* A cache large enough for everything, one that is evicted all the time, and the smallest. */
+static void cache_does_not_matter(void **state)
+{
+    (void)state;
+    enum { K = 3000, N = 16 };
+    static const size_t bytes[] = {1 << 25, 1 << 18, 1 << 16, 1};
+    topology_model *m = random_model(N, 12, 2, 30, NULL);
+    const size_t numbers = (size_t)K * (N - 3);
+    int32_t *expected = mem_zeros(numbers, sizeof *expected);
+    int32_t *decision = mem_zeros(numbers, sizeof *decision);
+    double *log_q = mem_zeros(2 * (size_t)K, sizeof *log_q), *other = log_q + K;
+    assert_true(expected && decision && log_q);
+    check_status(m->ops->sample(m, expected, log_q, K, 2, RNG_TEST, 0, 0));
+    for (int b = 0; b < 4; b++) {
+        double done[2];
+        check_status(m->ops->freeze(m, bytes[b]));
+        for (int round = 0; round < 2; round++) {
+            check_status(m->ops->sample(m, decision, other, K, 2, RNG_TEST, 0, 0));
+            done[round] = m->work.done;
+            assert_memory_equal(decision, expected, numbers * sizeof *decision);
+            assert_memory_equal(other, log_q, (size_t)K * sizeof *log_q);
+        }
+        check_status(m->ops->score(m, other, expected, K));
+        assert_memory_equal(other, log_q, (size_t)K * sizeof *log_q);
+        if (b == 0)
+            assert_true(done[0] > 0 && done[1] == 0 && m->work.done == 0);
+        else
+            assert_true(done[0] > 0 && done[1] > 0);
+    }
+    check_status(m->ops->freeze(m, 1 << 24)); /* changed weights are noticed */
+    check_status(m->ops->score(m, other, expected, K));
+    params_value(&m->params, READ6_WEIGHT)[0] += 1;
+    m->ops->changed(m);
+    check_status(m->ops->score(m, other, expected, 1));
+    assert_true(other[0] != log_q[0]);
+    check_status(m->ops->freeze(m, 0));
+    free(expected);
+    free(decision);
+    free(log_q);
+    m->ops->free(m);
+}
+
+/* Draws against the model's own probabilities. The statistic has trees - 1 degrees of freedom;
+ * five standard deviations above its mean is an event of less than one in a million. */
+static void draws_follow_the_probabilities(void **state)
+{
+    (void)state;
+    enum { DRAWS = 1000000, MOST = 105 };
+    for (int n_taxa = 4; n_taxa <= 6; n_taxa++) {
+        const int trees = exact_trees(n_taxa);
+        topology_model *m = random_model(n_taxa, 8, 2, 10, NULL);
+        int32_t *decision = mem_zeros((size_t)DRAWS * 3, sizeof *decision);
+        double *log_q = mem_zeros(DRAWS, sizeof *log_q), expected[MOST], statistic = 0;
+        int count[MOST] = {0};
+        assert_true(decision && log_q);
+        for (int i = 0; i < trees; i++)
+            exact_tree(decision + i * (n_taxa - 3), i, n_taxa);
+        check_status(m->ops->score(m, expected, decision, trees));
+        check_status(m->ops->freeze(m, 1 << 20));
+        check_status(m->ops->sample(m, decision, log_q, DRAWS, 3, RNG_TEST, 0, 0));
+        for (int i = 0; i < DRAWS; i++) {
+            const int index = exact_index(decision + i * (n_taxa - 3), n_taxa);
+            assert_true(log_q[i] == expected[index]);
+            count[index]++;
+        }
+        for (int i = 0; i < trees; i++) {
+            const double mean = DRAWS * exp(expected[i]);
+            statistic += (count[i] - mean) * (count[i] - mean) / mean;
+        }
+        assert_true(statistic < trees - 1 + 5 * sqrt(2.0 * (trees - 1)) + 15);
+        free(decision);
+        free(log_q);
+        m->ops->free(m);
+    }
+}
+
+static void nothing_is_allocated_twice(void **state)
+{
+    (void)state;
+    enum { K = 20, N = 18 };
+    pool *team;
+    check_status(pool_create(&team, 2));
+    topology_model *m = random_model(N, 16, 4, 1, team);
+    static int32_t decision[K * (N - 3)];
+    double log_q[K], w[K] = {1};
+    long before = 0;
+    for (int round = 0; round < 6; round++) {
+        const int k = round % 2 ? K : 3;
+        if (round == 2)
+            before = memory_count();
+        m->ops->changed(m);
+        check_status(m->ops->sample(m, decision, log_q, k, 4, RNG_TEST, (uint32_t)round, 0));
+        check_status(m->ops->gradient(m, log_q, decision, w, k));
+        m->ops->changed(m);
+        check_status(m->ops->gradient(m, NULL, decision, w, k));
+        check_status(m->ops->score(m, log_q, decision, k));
+    }
+    assert_true(memory_count() == before);
+    check_status(m->ops->freeze(m, 1 << 20));
+    check_status(m->ops->sample(m, decision, log_q, K, 4, RNG_TEST, 0, 0));
+    before = memory_count();
+    for (uint32_t round = 0; round < 50; round++) {
+        check_status(m->ops->sample(m, decision, log_q, K, 4, RNG_TEST, round, 0));
+        check_status(m->ops->score(m, log_q, decision, K));
+    }
+    assert_true(memory_count() == before);
+    m->ops->free(m);
+    pool_free(team);
+}
+
+/* Every allocation fails once, and is reported; nothing leaks (the sanitizers look). */
+static void memory_may_be_short(void **state)
+{
+    (void)state;
+    enum { K = 4, N = 9 };
+    int32_t decision[K * (N - 3)];
+    double log_q[K], w[K] = {1, 1, 1, 1};
+    int status = ART_ERR_NOMEM;
+    long k = 1;
+    for (; status == ART_ERR_NOMEM; k++) {
+        topology_model *m;
+        memory_fail_at(k);
+        status = artreeformer_create(&m, N, 8, 2, NULL);
+        if (!status) {
+            m->ops->initialise(m, 1);
+            status = m->ops->sample(m, decision, log_q, K, 1, RNG_TEST, 0, 0);
+        }
+        if (!status)
+            status = m->ops->gradient(m, NULL, decision, w, K);
+        if (!status)
+            status = m->ops->freeze(m, 1 << 20);
+        if (!status)
+            status = artreeformer_embedding(m, EMBEDDING_ITERATED);
+        if (m)
+            m->ops->free(m);
+    }
+    memory_fail_at(0);
+    check_status(status);
+    assert_true(k > 20);
+}
+
+static void what_is_no_model(void **state)
+{
+    (void)state;
+    topology_model *m;
+    assert_int_equal(artreeformer_create(&m, 2, 8, 2, NULL), ART_ERR_USAGE);
+    assert_null(m);
+    assert_int_equal(artreeformer_create(&m, 5, 9, 2, NULL), ART_ERR_USAGE);
+    assert_int_equal(artreeformer_create(&m, 5, 0, 1, NULL), ART_ERR_USAGE);
+    assert_int_equal(artreeformer_create(&m, 5, 8, 0, NULL), ART_ERR_USAGE);
+    m = random_model(6, 8, 2, 1, NULL);
+    int32_t decision[3] = {0, 4, 7}; /* taxon 5 has edges 0..6 to go to */
+    double log_q, w = 1;
+    assert_int_equal(m->ops->score(m, &log_q, decision, 1), ART_ERR_USAGE);
+    assert_int_equal(m->ops->gradient(m, &log_q, decision, &w, 1), ART_ERR_USAGE);
+    assert_int_equal(m->ops->plain(m, &log_q, decision), ART_ERR_USAGE);
+    decision[2] = -1;
+    assert_int_equal(m->ops->score(m, &log_q, decision, 1), ART_ERR_USAGE);
+    m->ops->free(m);
+}
+
+/* Three taxa have one tree and no decision. */
+static void three_taxa(void **state)
+{
+    (void)state;
+    topology_model *m = random_model(3, 8, 2, 1, NULL);
+    int32_t none[1] = {0};
+    double log_q[3] = {1, 1, 1}, w[3] = {1, 2, 3};
+    check_status(m->ops->sample(m, none, log_q, 3, 1, RNG_TEST, 0, 0));
+    assert_true(log_q[0] == 0 && log_q[2] == 0);
+    log_q[1] = 1;
+    check_status(m->ops->score(m, log_q, none, 3));
+    assert_true(log_q[1] == 0);
+    check_status(m->ops->gradient(m, log_q, none, w, 3));
+    for (size_t i = 0; i < m->params.total; i++)
+        assert_true(m->params.grad[i] == 0);
+    check_status(m->ops->freeze(m, 1000));
+    check_status(m->ops->sample(m, none, log_q, 3, 1, RNG_TEST, 0, 0));
+    check_status(m->ops->plain(m, log_q, none));
+    assert_true(log_q[0] == 0);
+    m->ops->free(m);
+}
+
+/* Published: 215,301 numbers at N = 27, 219,001 at N = 64. */
+static void sizes_are_the_published_ones(void **state)
+{
+    (void)state;
+    topology_model *m = random_model(27, 100, 4, 1, NULL);
+    assert_int_equal(params_numbers(&m->params), 215301);
+    m->ops->free(m);
+    m = random_model(64, 100, 4, 1, NULL);
+    assert_int_equal(params_numbers(&m->params), 219001);
+    m->ops->free(m);
+}
+
+/* The merged truth of a data set. */
+static void read_truth(tree_set *s, const char *name)
+{
+    static char text[10][4096];
+    const char *path[10];
+    for (int i = 0; i < 10; i++) {
+        char file[64];
+        snprintf(file, sizeof file, "data/trees/%s/truth/rep_%d.trprobs", name, i + 1);
+        snprintf(text[i], sizeof text[i], "%s", shared_path(file));
+        path[i] = text[i];
+    }
+    check_status(tree_set_read(s, NULL, path, 10, NULL, NULL));
+}
+
+/* The share of edges left to evaluate in batches of k trees, as a mean over batches. */
+static double share_of_batches(trie *t, const tree_set *s, uint32_t k)
+{
+    enum { BATCHES = 1000 };
+    double done = 0;
+    for (uint32_t b = 0; b < BATCHES; b++) {
+        trie_clear(t);
+        for (uint32_t i = 0; i < k; i++) {
+            rng r = rng_at(1, RNG_TEST, b, i);
+            double u = rng_uniform(&r);
+            size_t index = 0;
+            while (index + 1 < s->count && u > s->weight[index])
+                u -= s->weight[index++];
+            trie_insert(t, tree_set_decision(s, index));
+        }
+        done += (double)t->n_edges;
+    }
+    return done / BATCHES / ((double)trie_tree_edges(t->n_taxa) * k);
+}
+
+/* Its expectation: a partial tree of probability p is in a batch with probability
+ * 1 - (1 - p)^k. */
+static double expected_share(trie *t, const tree_set *s, double k)
+{
+    double sum = 0;
+    trie_clear(t);
+    for (size_t i = 0; i < s->count; i++)
+        trie_insert(t, tree_set_decision(s, i));
+    double *p = mem_zeros(t->n_entries, sizeof *p);
+    assert_non_null(p);
+    for (size_t i = 0; i < s->count; i++) {
+        const int32_t *decision = tree_set_decision(s, i);
+        int32_t at = TRIE_ROOT;
+        for (int n = 3; n < t->n_taxa; n++) {
+            p[at] += s->weight[i];
+            at = trie_child(t, at, decision[n - 3]);
+        }
+    }
+    for (size_t i = 0; i < t->n_entries; i++)
+        sum += topology_edges(t->entry[i].leaves) * (1 - pow(1 - p[i], k));
+    free(p);
+    return sum / ((double)trie_tree_edges(t->n_taxa) * k);
+}
+
+/* The design's figures for batches of 10 are means of a few batches, of which a single one has
+ * a standard deviation of 0.11 on DS1: 0.52 is 0.034 above the expectation there. Those for
+ * batches of 1000 hardly vary. */
+static void sharing_saves_what_was_measured(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double ten, thousand;
+    } measured[] = {
+        {"DS1", 0.52, 0.044}, {"DS2", 0.23, 0.003}, {"DS3", 0.18, 0.010}, {"DS4", 0.40, 0.074}};
+    for (int i = 0; i < 4; i++) {
+        tree_set s;
+        trie t;
+        read_truth(&s, measured[i].name);
+        const int n_taxa = (int)s.taxa.count;
+        trie_init(&t, n_taxa);
+        check_status(trie_reserve(&t, trie_tree_entries(n_taxa) * s.count + 1,
+                                  trie_tree_edges(n_taxa) * s.count + 3));
+        const double expected = expected_share(&t, &s, 10);
+        check_near(share_of_batches(&t, &s, 10), expected, 0.012); /* 0.11 / sqrt(1000), x 3.5 */
+        check_near(expected, measured[i].ten, i == 0 ? 0.035 : 0.03);
+        check_near(expected_share(&t, &s, 1000), measured[i].thousand, 0.004);
+        trie_free(&t);
+        tree_set_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_numbers),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(log_q_is_one_number),
+        cmocka_unit_test(particles_do_not_see_each_other),
+        cmocka_unit_test(cache_does_not_matter),
+        cmocka_unit_test(draws_follow_the_probabilities),
+        cmocka_unit_test(nothing_is_allocated_twice),
+        cmocka_unit_test(memory_may_be_short),
+        cmocka_unit_test(what_is_no_model),
+        cmocka_unit_test(three_taxa),
+        cmocka_unit_test(sizes_are_the_published_ones),
+        cmocka_unit_test(sharing_saves_what_was_measured),
+    };
+    return cmocka_run_group_tests_name("artreeformer", tests, NULL, NULL);
+}
