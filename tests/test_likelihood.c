@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/problem.h"
 
 #include "artreeformer.h"
@@ -533,6 +534,38 @@ static void short_branches(void **state)
         check_near(gradient[e], -1, 1e-15); /* log(1 - t) */
 }
 
+static void calls_allocate_nothing_and_creation_may_fail(void **state)
+{
+    (void)state;
+    problem p = problem_random(10, 500, 10, 12);
+    subst_model m = model_of("GTR{1,2,3,4,5,6}+FQ+I{0.2}+G4{0.3}", NULL);
+    double value[10], *gradient = malloc(10 * (size_t)p.n_edges * sizeof *gradient);
+    pool *team;
+    likelihood *l = NULL;
+    check_status(pool_create(&team, 2));
+    long before = memory_count();
+    check_status(likelihood_create(&l, &p.alignment, NULL, &m, 10, team));
+    long needed = memory_count() - before;
+    for (long k = 1; k <= needed; k++) { /* fails at every allocation in turn, and frees all */
+        likelihood *other;
+        memory_fail_at(k);
+        int status = likelihood_create(&other, &p.alignment, NULL, &m, 10, team);
+        memory_fail_at(0);
+        assert_true(status == ART_ERR_NOMEM ? other == NULL : status == ART_OK);
+        likelihood_free(other); /* a block that could not be made smaller does no harm */
+    }
+    before = memory_count();
+    for (int i = 1; i <= 10; i++) {
+        likelihood_batch(l, value, gradient, p.decision, p.length, i);
+        likelihood_batch(l, value, NULL, p.decision, p.length, i);
+    }
+    assert_int_equal(memory_count(), before);
+    likelihood_free(l);
+    pool_free(team);
+    free(gradient);
+    problem_free(&p);
+}
+
 static void two_taxa_are_refused(void **state)
 {
     (void)state;
@@ -560,6 +593,7 @@ int main(void)
         cmocka_unit_test(large_trees_do_not_underflow),
         cmocka_unit_test(many_leaves_and_patterns),
         cmocka_unit_test(short_branches),
+        cmocka_unit_test(calls_allocate_nothing_and_creation_may_fail),
         cmocka_unit_test(two_taxa_are_refused),
     };
     return cmocka_run_group_tests_name("likelihood", tests, NULL, NULL);

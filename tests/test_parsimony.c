@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/memory.h"
 #include "support/shared_data.h"
 #include "support/problem.h"
 
@@ -149,6 +150,31 @@ static void threads_and_large_trees(void **state)
     problem_free(&p);
 }
 
+static void calls_allocate_nothing_and_creation_may_fail(void **state)
+{
+    (void)state;
+    problem p = problem_random(10, 500, 10, 4);
+    int64_t score[10];
+    parsimony *fast = NULL;
+    long before = memory_count();
+    check_status(parsimony_create(&fast, &p.alignment, NULL, GAP_FIFTH, NULL));
+    long needed = memory_count() - before;
+    for (long k = 1; k <= needed; k++) { /* fails at every allocation in turn, and frees all */
+        parsimony *other;
+        memory_fail_at(k);
+        int status = parsimony_create(&other, &p.alignment, NULL, GAP_FIFTH, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_ERR_NOMEM ? other == NULL : status == ART_OK);
+        parsimony_free(other); /* a block that could not be made smaller does no harm */
+    }
+    before = memory_count();
+    parsimony_batch(fast, score, p.decision, 10);
+    parsimony_batch(fast, score, p.decision, 3);
+    assert_int_equal(memory_count(), before);
+    parsimony_free(fast);
+    problem_free(&p);
+}
+
 static void golden_scores(void **state)
 {
     (void)state;
@@ -184,6 +210,7 @@ int main(void)
         cmocka_unit_test(scores_are_the_least_number_of_changes),
         cmocka_unit_test(every_column_of_five_taxa),
         cmocka_unit_test(threads_and_large_trees),
+        cmocka_unit_test(calls_allocate_nothing_and_creation_may_fail),
         cmocka_unit_test(golden_scores),
     };
     return cmocka_run_group_tests_name("parsimony", tests, NULL, NULL);

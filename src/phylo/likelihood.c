@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "phylo/likelihood_kernel.h"
 #include "phylo/site_patterns.h"
+#include "phylo/vec4.h"
 #include "tree/topology.h"
 
 #include <math.h>
@@ -12,9 +13,9 @@
 
 enum {
     LANES = 8,             /* blocks are multiples of the widest vector */
-    MIN_BLOCK = 16,        /* patterns: less and the work on a node is mostly overhead */
+    MIN_BLOCK = 32,        /* patterns: less and the work on a node is mostly overhead */
     MAX_BLOCK = 256,       /* patterns: more and there are too few tasks */
-    BLOCK_BYTES = 1 << 18, /* partial likelihoods of a block should stay in the L2 cache */
+    BLOCK_BYTES = 1 << 19, /* partial likelihoods of a block should stay in the L2 cache */
     TIP_BYTES = 1 << 26,   /* leaves' states are kept expanded up to this size */
     TREES_AT_A_TIME = 64,  /* at most; the rest of a batch follows */
 };
@@ -82,7 +83,7 @@ static layout layout_of(int n_taxa, size_t n_patterns, const subst_model *m, int
     s.block = (int)((block + LANES - 1) / LANES * LANES);
     s.slot_size = (size_t)s.n_steps * categories * 4 * (size_t)s.block;
     s.tip_size = (size_t)n_taxa * 4 * (size_t)s.block;
-    s.edge_terms = categories * (m->is_jc ? LIKELIHOOD_JC_TERMS : 16);
+    s.edge_terms = categories * (m->is_jc ? JC_TERMS : MATRIX_TERMS);
     s.n_trees = n_trees < 1 ? 1 : n_trees > TREES_AT_A_TIME ? TREES_AT_A_TIME : n_trees;
     return s;
 }

@@ -25,8 +25,6 @@
 
 #include <stdint.h>
 
-enum { LIKELIHOOD_JC_TERMS = 2 }; /* numbers of a transition under JC: e, c */
-
 enum { SCALE_BITS = 256 };
 #define SCALE_UP   0x1p256  /* factor of one scaling */
 #define SCALE_LOW  0x1p-256 /* sums below are scaled */
@@ -50,7 +48,7 @@ typedef struct likelihood_job {
     /* The tree. */
     int n_steps;                 /* N-2 */
     const likelihood_step *step; /* [N-2] children before parents */
-    const double *transition;    /* [edge][C][2] e and c for JC, else [edge][C][4][4] */
+    const double *transition;    /* [edge][C][2] under JC, else [edge][C][4][4]; see vec4.h */
     /* The block. */
     int n;                   /* B */
     const double *tip;       /* [N][4][B] 1 for the bases that a leaf may have, else 0 */

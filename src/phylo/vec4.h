@@ -65,7 +65,7 @@ INLINE double vec4_sum(vec4 a)
 
 INLINE double vec4_dot(const double *row, vec4 a)
 {
-    return (row[0] * a.x[0] + row[1] * a.x[1]) + (row[2] * a.x[2] + row[3] * a.x[3]);
+    return row[0] * a.x[0] + row[1] * a.x[1] + row[2] * a.x[2] + row[3] * a.x[3];
 }
 
 /* P a */
