@@ -53,10 +53,12 @@ char *format_seconds(char *out, size_t size, double seconds)
 
 char *format_real(char *out, size_t size, double value)
 {
+    char text[FORMAT_SIZE];
     for (int digits = 6; digits <= 17; digits++) {
-        snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
             break;
     }
+    snprintf(out, size, "%s", text);
     return out;
 }

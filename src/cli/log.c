@@ -84,12 +84,14 @@ static void show(logger *l, log_level level, const char *head, const char *text)
         const char *colour = l->colour ? COLOUR[level] : "";
         put(l, colour, strlen(colour));
         put(l, safe, n - 1);
-        put(l, "\033[0m\n" + (*colour ? 0 : 4), *colour ? 5 : 1);
+        put(l, "\033[0m", *colour ? 4 : 0);
+        put(l, "\n", 1);
     }
     free(safe);
 }
 
-static void say(logger *l, log_level level, const char *head, const char *format, va_list args)
+static void __attribute__((format(printf, 4, 0)))
+say(logger *l, log_level level, const char *head, const char *format, va_list args)
 {
     char *text = NULL;
     if (vasprintf(&text, format, args) < 0)

@@ -80,6 +80,29 @@ static int put_roff_general(output *o)
     return status;
 }
 
+static const char *const FILES[][2] = {
+    {".model.safetensors", "The trained model."},
+    {".ckp.safetensors", "Checkpoint of a run that is not finished."},
+    {".trees", "Sample of trees with weights, NEXUS."},
+    {".trprobs", "Topologies with their probabilities, as MrBayes writes them."},
+    {".contree", "Consensus tree with supports from 0 to 1, Newick."},
+    {".con.tre", "The same with annotations, NEXUS, for FigTree."},
+    {".map.nwk", "The most probable topology."},
+    {".splits.tsv", "Splits with their frequencies and lengths."},
+    {".trace.tsv", "One line per sampled tree, for Tracer."},
+    {".metrics.jsonl", "One line per report interval of training."},
+    {".json", "The results and settings."},
+    {".log", "All messages."},
+};
+
+static const char *const EXAMPLES[] = {
+    "artreeformer check -s primates.fasta",
+    "artreeformer infer -s primates.fasta -m 'HKY{2.5}+F+G4{0.5}'",
+    "artreeformer summarize run1.t run2.t --burnin 0.25 --prefix both",
+    "artreeformer compare run1.t --with run2.t --burnin 0.25",
+    "artreeformer simulate --taxa 12 --sites 500 --seed 7 --prefix demo",
+};
+
 static const char *const EXIT_STATUS[][2] = {
     {"0", "Done; also when a finished run is started again."},
     {"1", "Failure while running: a full disk, no memory."},
@@ -108,9 +131,18 @@ int manual_page(output *o)
         status = put_roff_command(o, *c);
     if (status == ART_OK)
         status = put_roff_general(o);
+    output_text(o, ".SH FILES\n");
+    for (size_t i = 0; i < sizeof FILES / sizeof FILES[0]; i++)
+        output_printf(o, ".TP\n\\fIprefix\\fR%s\n%s\n", FILES[i][0], FILES[i][1]);
     output_text(o, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof EXIT_STATUS / sizeof EXIT_STATUS[0]; i++)
         output_printf(o, ".TP\n%s\n%s\n", EXIT_STATUS[i][0], EXIT_STATUS[i][1]);
+    output_text(o, ".SH EXAMPLES\n.nf\n");
+    for (size_t i = 0; i < sizeof EXAMPLES / sizeof EXAMPLES[0]; i++) {
+        put_roff(o, EXAMPLES[i]);
+        output_text(o, "\n");
+    }
+    output_text(o, ".fi\n");
     output_text(o, ".SH ENVIRONMENT\n.TP\nNO_COLOR\nIf set, messages have no colour.\n");
     return status;
 }

@@ -353,6 +353,21 @@ static int check_required(option_set *s, diag *d)
     return status;
 }
 
+/* Standard input can be read once. */
+static int check_standard_input(const option_set *s, diag *d)
+{
+    int count = 0;
+    for (int i = 0; i < s->count; i++) {
+        option_files files = option_inputs(s, &s->item[i]);
+        for (int k = 0; k < files.count; k++)
+            count += strcmp(files.path[k], "-") == 0;
+    }
+    if (count > 1)
+        return diag_error(d, ART_ERR_USAGE, NOWHERE,
+                          "standard input (-) is given %d times, but can be read only once", count);
+    return ART_OK;
+}
+
 int options_parse(option_set *s, int argc, char *const *argv, diag *d)
 {
     bool ended = false;
@@ -376,7 +391,19 @@ int options_parse(option_set *s, int argc, char *const *argv, diag *d)
         if (status != ART_OK)
             return status;
     }
-    return check_required(s, d);
+    int status = check_required(s, d);
+    return status ? status : check_standard_input(s, d);
+}
+
+option_files option_inputs(const option_set *s, const option_item *item)
+{
+    void *target = option_target(s, item);
+    const char **single = target;
+    if (item->row->kind == OPTION_KIND_FILES)
+        return *(const option_files *)target;
+    if (item->row->kind == OPTION_KIND_FILE && *single)
+        return (option_files){single, 1};
+    return (option_files){0};
 }
 
 void option_value(char value[OPTION_VALUE], const option_set *s, const option_item *item)

@@ -183,6 +183,9 @@ void option_value(char value[OPTION_VALUE], const option_set *s, const option_it
 /* True if the option of that name was given, on the command line or in the settings file. */
 bool options_given(const option_set *s, const char *name);
 
+/* The files that an option names as inputs: none, one or several. Borrowed from the settings. */
+option_files option_inputs(const option_set *s, const option_item *item);
+
 /* The value an option is in, inside the settings. */
 void *option_target(const option_set *s, const option_item *item);
 

@@ -54,25 +54,16 @@ char *session_path(const session *s, const char *suffix)
     return asprintf(&path, "%s%s", s->prefix, suffix) < 0 ? NULL : path;
 }
 
-/* The input that is the same file as path, or NULL. */
+/* The input that is the given file, or NULL. */
 static const char *same_input(const session *s, const struct stat *file)
 {
     struct stat info;
     for (int i = 0; i < s->options.count; i++) {
-        const option_item *item = &s->options.item[i];
-        const void *target = option_target(&s->options, item);
-        option_files one = {0};
-        const char *single = NULL;
-        if (item->row->kind == OPTION_KIND_FILES) {
-            one = *(const option_files *)target;
-        } else if (item->row->kind == OPTION_KIND_FILE) {
-            single = *(const char *const *)target;
-            one = (option_files){&single, single != NULL};
-        }
-        for (int k = 0; k < one.count; k++)
-            if (stat(one.path[k], &info) == 0 && info.st_dev == file->st_dev &&
+        option_files inputs = option_inputs(&s->options, &s->options.item[i]);
+        for (int k = 0; k < inputs.count; k++)
+            if (stat(inputs.path[k], &info) == 0 && info.st_dev == file->st_dev &&
                 info.st_ino == file->st_ino)
-                return one.path[k];
+                return inputs.path[k];
     }
     return NULL;
 }
