@@ -7,7 +7,7 @@
 #include "model/network.h"
 #include "nn/gemm.h"
 
-#include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -310,6 +310,7 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
     m->work = (topology_work){0, (double)trie_tree_edges(m->n_taxa) * k};
     for (int done = 0, count; done < k && m->n_taxa > 3; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
+        double mass = 0;
         count = k - done < most ? k - done : most;
         if (!all_kept(a, trees, count)) {
             count = begin(a, count);
@@ -317,7 +318,9 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
         }
         collect(a, trees, coefficient + done, count);
         m->work.done += (double)a->offset[a->n_list];
-        engine_gradient(&a->engine, &m->params, a->list, a->offset, a->weight, a->n_list);
+        for (int i = 0; i < count; i++)
+            mass += fabs(coefficient[done + i]);
+        engine_gradient(&a->engine, &m->params, a->list, a->offset, a->weight, a->n_list, mass);
         if (log_q)
             sum_log_q(a, log_q + done, trees, count);
     }

@@ -15,6 +15,9 @@ enum {
     SLICES = 32,       /* in which the chunks are added up */
 };
 
+/* What may be left out of a gradient: less than what rounding does to the logits. */
+#define LEFT_OUT (REAL_IS_DOUBLE ? 0x1p-60 : 0x1p-20)
+
 static size_t group_edges(int n_taxa)
 {
     const size_t one = (size_t)topology_edges(n_taxa);
@@ -32,7 +35,8 @@ static int worker_init(engine_worker *w, const panels *p)
     tile_init(&w->own, p->d, p->heads);
     w->path = mem_zeros((size_t)p->n_taxa, sizeof *w->path);
     w->dlogit = mem_aligned(edges, sizeof *w->dlogit);
-    if (!w->path || !w->dlogit)
+    w->row = mem_zeros(edges, sizeof *w->row);
+    if (!w->path || !w->dlogit || !w->row)
         return ART_ERR_NOMEM;
     return tile_reserve(&w->own, GROUP_TREES, edges);
 }
@@ -44,6 +48,7 @@ static void worker_free(engine_worker *w)
     tile_free(&w->own);
     free(w->path);
     free(w->dlogit);
+    free(w->row);
 }
 
 int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *threads)
@@ -268,7 +273,8 @@ typedef struct descent {
     const double *weight;
     int n_chunks;
     size_t bound[ENGINE_CHUNKS + 1];
-    size_t size; /* of a block of sums */
+    size_t size;     /* of a block of sums */
+    double left_out; /* per edge */
 } descent;
 
 /* The gradient of sum_e weight_e log p_e is weight_e - p_e sum(weight). */
@@ -284,22 +290,51 @@ static void set_dlogit(real *dlogit, const trie *t, int32_t entry, const double 
         dlogit[i] = (real)(weight[i] - total * exp((double)logit[i] - at->log_total));
 }
 
+/* The size below which derivatives of logits may be left out: a power of two such that all
+ * below it add up to at most `most`. */
+static double negligible(const real *dlogit, size_t count, double most)
+{
+    enum { POWERS = 128 };
+    double sum[POWERS] = {0}, left_out = 0;
+    for (size_t i = 0; i < count; i++) {
+        int power;
+        const double size = fabs((double)dlogit[i]);
+        frexp(size, &power); /* size < 2^power */
+        if (size > 0 && power > -POWERS && power <= 0)
+            sum[-power] += size;
+    }
+    int power = POWERS - 1;
+    while (power > 0 && left_out + sum[power] <= most)
+        left_out += sum[power--];
+    return ldexp(0.5, -power);
+}
+
 static void group_backward(const descent *v, sums *g, size_t from, int count, engine_worker *w)
 {
     engine *e = v->engine;
     const panels *p = &e->panels;
     const int32_t *entry = v->entry + from;
     const size_t d = (size_t)p->d, edges = v->offset[from + (size_t)count] - v->offset[from];
-    int first;
+    int first, rows = 0;
     const tile *t = entry_at(e, entry[0])->slot == TRIE_NONE
                         ? group_forward(e, entry, count, w, &first)
                         : group_tile(e, entry, count, w, &first);
     for (int i = 0; i < count; i++)
         set_dlogit(w->dlogit + (v->offset[from + (size_t)i] - v->offset[from]), &e->trie, entry[i],
                    v->weight + v->offset[from + (size_t)i]);
+    const double least = negligible(w->dlogit, edges, v->left_out * (double)edges);
+    for (size_t i = 0; i < edges; i++) {
+        if (fabs((double)w->dlogit[i]) < least)
+            continue;
+        w->row[rows] = t->edge[first] + i;
+        w->dlogit[rows++] = w->dlogit[i];
+    }
+    if (rows == 0)
+        return;
     memset(w->nodes.drow, 0, (edges + (size_t)count) * d * sizeof *w->nodes.drow);
     memset(w->nodes.dshift, 0, (size_t)count * 2 * d * sizeof *w->nodes.dshift);
-    readout_backward(g, w->nodes.drow, w->nodes.dshift, w->dlogit, t, first, count, p, &w->readout);
+    readout_backward(g, w->nodes.drow, w->nodes.dshift, w->dlogit, w->row, rows, t, first, p,
+                     &w->readout);
     nodes_backward(g, t, first, count, p, &w->nodes);
     for (int i = 0; i < count; i++) {
         trie_tree(&w->nodes.tree, &e->trie, entry[i], w->path);
@@ -351,10 +386,11 @@ static void set_bounds(descent *v, size_t count)
 }
 
 void engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
-                     const double *weight, size_t count)
+                     const double *weight, size_t count, double mass)
 {
     descent v = {.engine = e, .entry = entry, .offset = offset, .weight = weight};
     v.size = sums_size(&e->panels);
+    v.left_out = mass * LEFT_OUT / (double)offset[count];
     set_bounds(&v, count);
     pool_run(e->threads, v.n_chunks, backward_chunk, &v);
     pool_run(e->threads, v.n_chunks > 1 ? SLICES : 0, add_slice, &v);

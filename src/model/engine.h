@@ -23,6 +23,7 @@ typedef struct engine_worker {
     tile own;      /* room for one group */
     int32_t *path; /* [N] */
     real *dlogit;  /* [edges of a group] */
+    size_t *row;   /* [edges of a group] */
 } engine_worker;
 
 typedef struct engine {
@@ -54,8 +55,13 @@ size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep);
 
 /* Adds to p->grad the gradient of sum over the entries and their edges of weight times log
  * probability. weight [offset[count]] has the edges of entry i at offset[i] .. offset[i+1].
- * Entries with a slot have been evaluated with keep; the others are evaluated here. */
+ * Entries with a slot have been evaluated with keep; the others are evaluated here.
+ *
+ * Edges that hardly matter (neither taken nor probable) are not followed back: those of the
+ * smallest derivatives, as long as the derivatives left out add up to no more than a millionth
+ * of mass (in double, to less than rounding). mass is the size of the weights, the sum of
+ * their |coefficients|. In a model that has learned, that is most edges. */
 void engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
-                     const double *weight, size_t count);
+                     const double *weight, size_t count, double mass);
 
 #endif

@@ -19,11 +19,15 @@ enum { READOUT_ROWS = 96 };
 
 /* What one thread needs besides. */
 typedef struct readout_scratch {
-    real *p;  /* [READOUT_ROWS][d] */
-    real *dp; /* [READOUT_ROWS][d] */
-    real *a;  /* [READOUT_ROWS][2d] */
-    real *b;  /* [READOUT_ROWS][2d] */
-    real *c;  /* [READOUT_ROWS][2d] */
+    real *p;     /* [READOUT_ROWS][d] */
+    real *dp;    /* [READOUT_ROWS][d] */
+    real *a;     /* [READOUT_ROWS][2d] */
+    real *b;     /* [READOUT_ROWS][2d] */
+    real *c;     /* [READOUT_ROWS][2d] */
+    real *hat1;  /* [READOUT_ROWS][2d]: rows that do not follow each other, side by side */
+    real *hat2;  /* [READOUT_ROWS][2d] */
+    real *rstd1; /* [READOUT_ROWS] */
+    real *rstd2; /* [READOUT_ROWS] */
 } readout_scratch;
 
 int readout_scratch_init(readout_scratch *s, const panels *w);
@@ -32,9 +36,10 @@ void readout_scratch_free(readout_scratch *s); /* safe on a zeroed or freed one 
 /* Fills edge rows first .. first + count - 1; the nodes of their trees are done. */
 void readout_forward(tile *t, size_t first, int count, const panels *w, readout_scratch *s);
 
-/* Back from dlogit [edges] for all edges of the trees first .. first + count - 1: adds to the
- * sums, to dx [nodes][d] (the gradient of the node features) and to dshift [trees][2d]. */
-void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const tile *t, int first,
-                      int count, const panels *w, readout_scratch *s);
+/* Back from dlogit [count] at some edge rows of the trees from `base` on, row [count],
+ * ascending: adds to the sums, to dx [nodes][d] (the gradient of the node features) and to
+ * dshift [trees][2d], which both begin with tree base. */
+void readout_backward(sums *g, real *dx, real *dshift, const real *dlogit, const size_t *row,
+                      int count, const tile *t, int base, const panels *w, readout_scratch *s);
 
 #endif

@@ -66,19 +66,4 @@ static inline size_t tile_node(const tile *t, int i)
     return t->edge[i] + (size_t)i;
 }
 
-/* The rows of one tree among a range of edge rows. */
-typedef struct tile_segment {
-    int tree;
-    size_t first; /* edge row */
-    int rows;
-} tile_segment;
-
-/* The segment that begins at edge row first and ends with its tree or before edge row last. */
-static inline tile_segment tile_segment_at(const tile *t, size_t first, size_t last)
-{
-    const int tree = t->owner[first];
-    const size_t end = t->edge[tree + 1] < last ? t->edge[tree + 1] : last;
-    return (tile_segment){.tree = tree, .first = first, .rows = (int)(end - first)};
-}
-
 #endif
