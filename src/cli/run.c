@@ -4,8 +4,8 @@
 #include "base/buffer.h"
 #include "base/format.h"
 #include "cli/banner.h"
+#include "cli/identity.h"
 #include "cli/progress.h"
-#include "cli/settings_file.h"
 #include "infer/checkpoint.h"
 
 #include <errno.h>
@@ -27,57 +27,6 @@ const option RUN_OPTIONS[] = {
 
 static const double CHECKPOINT_SHARE = 0.05; /* of the time, at most */
 
-/* The first field in which two identities differ, as text; false if they are the same. */
-static bool difference(char *text, size_t size, const json_t *before, const json_t *now,
-                       const char *name)
-{
-    if (json_equal(before, now))
-        return false;
-    if (json_is_object(before) && json_is_object(now)) {
-        const char *key;
-        json_t *value;
-        json_object_foreach((json_t *)(uintptr_t)now, key, value)
-        {
-            if (difference(text, size, json_object_get(before, key), value, key))
-                return true;
-        }
-        json_object_foreach((json_t *)(uintptr_t)before, key, value)
-        {
-            if (!json_object_get(now, key))
-                return difference(text, size, value, NULL, key);
-        }
-    }
-    char *old = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    char *new = now ? json_dumps(now, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-    snprintf(text, size, "%s was %s and is now %s", name, old ? old : "not set",
-             new ? new : "not set");
-    free(old);
-    free(new);
-    return true;
-}
-
-static json_t *make_identity(const session *s, json_t *data)
-{
-    return json_pack("{s:s, s:s, s:o, s:o}", "version", art_version(), "command", s->command->name,
-                     "settings", options_json(&s->options), "data", data);
-}
-
-/* The identity of the run that wrote a file of results; NULL if it does not say. */
-static json_t *identity_of_results(const char *path)
-{
-    json_t *results = json_load_file(path, 0, NULL);
-    json_t *version = json_object_get(results, "version");
-    json_t *name = json_object_get(results, "command");
-    json_t *settings = json_object_get(results, "settings");
-    json_t *data = json_object_get(results, "data");
-    json_t *identity = NULL;
-    if (version && name && settings && data)
-        identity = json_pack("{s:O, s:O, s:O, s:O}", "version", version, "command", name,
-                             "settings", settings, "data", data);
-    json_decref(results);
-    return identity;
-}
-
 /* Are there results of this prefix already, and of this very run? */
 static int look_for_results(run *r, const char *prefix)
 {
@@ -87,7 +36,7 @@ static int look_for_results(run *r, const char *prefix)
         return ART_OK;
     json_t *before = identity_of_results(path);
     int status = ART_OK;
-    if (before && !difference(text, sizeof text, before, r->identity, "run"))
+    if (before && !identity_difference(text, sizeof text, before, r->identity))
         r->finished = true;
     else
         status = diag_error(&r->session->diag, ART_ERR_EXISTS, (diag_place){.file = path},
@@ -128,7 +77,7 @@ static int look_for_checkpoint(run *r, const char *prefix)
         return status;
     const char *said = safetensors_get(&r->checkpoint, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
-    if (!before || difference(text, sizeof text, before, r->identity, "run"))
+    if (!before || identity_difference(text, sizeof text, before, r->identity))
         status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = r->checkpoint_name},
                             "the checkpoint is of another run: %s -- give the same options and "
                             "data, another --prefix, or --redo to start anew",
@@ -180,7 +129,7 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     memset(r, 0, sizeof *r);
     r->session = s;
     r->set = set;
-    r->identity = make_identity(s, data);
+    r->identity = identity_make(s, data);
     if (!r->identity)
         return ART_ERR_NOMEM;
     const char *prefix = session_prefix(s, default_prefix);
