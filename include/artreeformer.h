@@ -1,6 +1,38 @@
-/* artreeformer.h: the public face of the library. */
+/* artreeformer.h: the library's public face.
+ *
+ * The library gives every unrooted tree topology on N taxa a probability q(tree), learned from an
+ * alignment or from a sample of trees, together with a density of branch lengths. The objects:
+ *
+ *     art_alignment   nucleotide sequences, read from FASTA, PHYLIP or NEXUS
+ *     art_trees       distinct topologies with weights, read from Newick or NEXUS, or drawn
+ *     art_model       q(tree), and q(branch lengths | tree) where it has one
+ *     art_messages    what was noted about users' files
+ *
+ * The order of calls is that of the data: read an alignment, infer a model from it (or read a
+ * model from a file), then score trees, draw trees, or estimate the evidence. The smallest
+ * program:
+ *
+ *     art_alignment *a;
+ *     art_model *q;
+ *     art_evidence e;
+ *     if (art_alignment_read(&a, "primates.fasta", NULL) == ART_OK &&
+ *         art_infer(&q, a, "JC", NULL, NULL, NULL) == ART_OK &&
+ *         art_model_evidence(&e, q, a, 1000, 100, 1, NULL) == ART_OK)
+ *         printf("log evidence %.2f +- %.2f\n", e.log_evidence, e.log_evidence_se);
+ *     art_model_free(q);
+ *     art_alignment_free(a);
+ *
+ * Every function that can fail returns ART_OK or a negative status. A constructor sets *out to
+ * NULL when it fails, and every _free accepts NULL. Whoever gets an object from a constructor
+ * frees it; strings that are returned belong to the object. The library never prints, exits,
+ * reads the environment or keeps global state; different objects may be used from different
+ * threads at the same time, one object may not. Results depend on the seed and not on the number
+ * of threads. */
 #ifndef ARTREEFORMER_H
 #define ARTREEFORMER_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -12,7 +44,8 @@ extern "C" {
 #define ART_API
 #endif
 
-/* Every function that can fail returns 0 (ART_OK) or one of these negative codes. */
+/* ---- status ---- */
+
 #define ART_STATUS_TABLE(X)                                       \
     X(ART_OK, 0, "success")                                       \
     X(ART_ERR_NOMEM, -1, "out of memory")                         \
@@ -37,6 +70,130 @@ ART_API const char *art_strerror(int status);
 
 /* "X.Y.Z" */
 ART_API const char *art_version(void);
+
+/* ---- messages ----
+ * Functions that look at users' files take an art_messages (NULL: not interested) and add to it
+ * lines of the form `file:line:column: error: what was found -- how to fix it`. */
+
+typedef struct art_messages art_messages;
+
+enum art_level { ART_NOTE, ART_WARNING, ART_ERROR };
+
+ART_API int art_messages_create(art_messages **out);
+ART_API void art_messages_free(art_messages *m);
+ART_API size_t art_messages_count(const art_messages *m);
+
+/* The i-th message, without a newline; NULL for an index out of range. */
+ART_API const char *art_messages_text(const art_messages *m, size_t i);
+ART_API enum art_level art_messages_level(const art_messages *m, size_t i);
+
+/* ---- alignments ---- */
+
+typedef struct art_alignment art_alignment;
+
+/* Reads a file (gzipped or not, "-" is standard input); the content decides the format. */
+ART_API int art_alignment_read(art_alignment **out, const char *path, art_messages *m);
+ART_API void art_alignment_free(art_alignment *a);
+ART_API int art_alignment_taxa(const art_alignment *a);
+ART_API size_t art_alignment_sites(const art_alignment *a);
+ART_API size_t art_alignment_patterns(const art_alignment *a);
+
+/* The name of taxon i in the order of the file; NULL for an index out of range. */
+ART_API const char *art_alignment_name(const art_alignment *a, int i);
+
+/* log p(alignment | tree) of one Newick text with branch lengths, under a model string such as
+ * "HKY{2.5}+F+G4{0.5}". */
+ART_API int art_log_likelihood(double *value, const art_alignment *a, const char *model,
+                               const char *newick, art_messages *m);
+
+/* Fitch score of one Newick text; gaps are a fifth state, or missing data. */
+ART_API int art_parsimony_score(int64_t *score, const art_alignment *a, int gap_is_state,
+                                const char *newick, art_messages *m);
+
+/* ---- models ---- */
+
+typedef struct art_model art_model;
+
+/* Reads PREFIX.model.safetensors as the program writes it. threads >= 1. */
+ART_API int art_model_read(art_model **out, const char *path, int threads, art_messages *m);
+ART_API int art_model_write(const art_model *q, const char *path, art_messages *m);
+ART_API void art_model_free(art_model *q);
+ART_API int art_model_taxa(const art_model *q);
+
+/* The name of taxon i in the order of the model; NULL for an index out of range. */
+ART_API const char *art_model_name(const art_model *q, int i);
+
+/* ---- trees ---- */
+
+typedef struct art_trees art_trees;
+
+/* Distinct topologies of several files with their weights: the average of the files'
+ * distributions, by falling weight. burnin is the share of each unweighted file to leave out,
+ * 0 <= burnin < 1. With a model the taxa must be the model's (ART_ERR_MISMATCH, all
+ * differences in m), and the trees can be scored by it. */
+ART_API int art_trees_read(art_trees **out, const char *const *paths, size_t n_paths, double burnin,
+                           const art_model *like, art_messages *m);
+ART_API void art_trees_free(art_trees *t);
+ART_API size_t art_trees_count(const art_trees *t);
+
+/* The weight of tree i, normalised; NaN for an index out of range. */
+ART_API double art_trees_weight(const art_trees *t, size_t i);
+
+/* Tree i as Newick, like snprintf: writes at most size bytes with the NUL and returns in *length
+ * how many the whole text has without it. A text that did not fit is ART_ERR_LIMIT. */
+ART_API int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size_t *length);
+
+/* log_q[count] of all the trees. ART_ERR_MISMATCH unless they were read or drawn for a model of
+ * the same taxa in the same order. */
+ART_API int art_model_score(art_model *q, double *log_q, const art_trees *t);
+
+/* Draws n topologies; equal ones are merged, their weights are the shares. */
+ART_API int art_model_sample(art_model *q, art_trees **out, size_t n, uint64_t seed);
+
+/* KL(trees || q) and total variation, with the weights of t as the distribution. */
+ART_API int art_model_divergence(art_model *q, double *kl, double *total_variation,
+                                 const art_trees *t);
+
+/* ---- inference ---- */
+
+typedef struct art_infer_settings {
+    int64_t steps;        /* of training */
+    int64_t anneal_steps; /* over which the data's weight rises to 1 */
+    int particles;        /* trees drawn in each step, at least 2 */
+    double tree_rate;     /* learning rates */
+    double branch_rate;
+    double decay;                     /* the rates are multiplied by it .. */
+    int64_t decay_every;              /* .. after so many steps */
+    double prior_rate;                /* of the exponential prior on branch lengths */
+    int hidden, heads, branch_hidden; /* sizes of the networks */
+    int threads;
+    uint64_t seed;
+} art_infer_settings;
+
+/* The defaults of the program. */
+ART_API void art_infer_defaults(art_infer_settings *s);
+
+/* Called after every step with the bound of that step; a result other than 0 ends the training
+ * with ART_ERR_STOPPED. */
+typedef int art_progress(void *context, int64_t step, double bound);
+
+/* Learns the posterior of trees and branch lengths. settings, progress may be NULL. */
+ART_API int art_infer(art_model **out, const art_alignment *a, const char *model,
+                      const art_infer_settings *settings, art_progress *progress, void *context);
+
+typedef struct art_evidence {
+    double log_evidence;    /* mean over repeats of the log of the mean weight */
+    double log_evidence_sd; /* over repeats; NaN for one repeat */
+    double log_evidence_se;
+    double lower_bound_1;  /* 1-sample and 10-sample bounds */
+    double lower_bound_10; /* NaN for fewer than 10 particles */
+    double ess;            /* effective sample size */
+    double pareto_k;       /* 0.7 or more: not dependable; 1 or more: not an estimate */
+} art_evidence;
+
+/* Importance sampling from a model that art_infer made, or that `infer` wrote. */
+ART_API int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a,
+                               int particles, int repeats, uint64_t seed, art_messages *m);
 
 #ifdef __cplusplus
 }

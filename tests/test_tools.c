@@ -135,14 +135,80 @@ static void mrbayes_reads_the_alignment(void **state)
     run_free(&r);
 }
 
+/* A short inference on 8 taxa, all its files as r.*, the data as x.nex. */
+static void make_inference(void)
+{
+    run_well("simulate -n 8 -l 100 --prefix x --quiet --format nexus");
+    run_well("infer -s x.nex --prefix r --hidden 8 --heads 2 --steps 100 --anneal 50 "
+             "--evidence-particles 100 --evidence-repeats 2 --posterior-sample 20 --quiet");
+}
+
+static void ape_reads_what_infer_writes(void **state)
+{
+    (void)state;
+    make_inference();
+    check_r(
+        "library(ape)\n"
+        "t <- read.nexus('r.trees')\n"
+        "cat('trees', length(t), Ntip(t[[1]]), is.rooted(t[[1]]), !is.null(t[[1]]$edge.length))\n"
+        "cat(' contree', Ntip(read.tree('r.contree')), 'con.tre', Ntip(read.nexus('r.con.tre')))\n"
+        "cat(' map', Ntip(read.tree('r.map.nwk')), 'trprobs', Ntip(read.nexus('r.trprobs')[[1]]))\n"
+        "d <- read.table('r.trace.tsv', header = TRUE)\n"
+        "cat(' trace', dim(d), 'sum', round(sum(d$weight), 6))\n"
+        "s <- read.delim('r.splits.tsv')\n"
+        "cat(' splits', nrow(s) >= 13)\n",
+        "trees 20 8 FALSE TRUE|contree 8 con.tre 8|map 8 trprobs 8|trace 20 7 sum 1|splits TRUE");
+}
+
+static void dendropy_reads_what_infer_writes(void **state)
+{
+    (void)state;
+    /* Debian's own interpreter is the one that has Debian's packages */
+    const char *python = can_run("python3 -c 'import dendropy'") ? "python3" : "/usr/bin/python3";
+    char line[128];
+    snprintf(line, sizeof line, "%s -c 'import dendropy'", python);
+    if (!can_run(line))
+        skip_because("there is no python3 with DendroPy");
+    make_inference();
+    scratch_write(
+        "script.py",
+        "import dendropy as d\n"
+        "t = d.TreeList.get(path='r.trees', schema='nexus', store_tree_weights=True)\n"
+        "print('trees', len(t), len(t[0].leaf_nodes()), round(sum(x.weight for x in t), 6))\n"
+        "for name, kind in (('contree', 'newick'), ('con.tre', 'nexus'), ('map.nwk', 'newick')):\n"
+        "    print(name, len(d.Tree.get(path='r.' + name, schema=kind).leaf_nodes()))\n"
+        "print('trprobs', len(d.TreeList.get(path='r.trprobs', "
+        "schema='nexus')[0].leaf_nodes()))\n");
+    const char *const arguments[] = {"script.py", NULL};
+    run_result r = run_arguments(&(run_options){.program = python}, arguments);
+    check_run(&r, "DendroPy", 0, "trees 20 8 1.0|contree 8|con.tre 8|map.nwk 8|trprobs 8", NULL);
+    run_free(&r);
+}
+
+static void mrbayes_sums_up_what_infer_writes(void **state)
+{
+    (void)state;
+    if (!can_run("command -v mb"))
+        skip_because("there is no mb (MrBayes)");
+    make_inference();
+    scratch_write("sum.nex",
+                  "#NEXUS\nbegin mrbayes;\nset autoclose=yes nowarn=yes;\n"
+                  "execute x.nex;\nsumt filename=r nruns=1 ntrees=1 relburnin=no burnin=0 "
+                  "outputname=q;\nend;\n");
+    assert_true(can_run("cp r.trees r.t"));
+    run_result r = run_line(&(run_options){.program = "mb"}, "sum.nex");
+    check_run(&r, "mb sum.nex", 0, "Clade credibility values|Credible sets of trees", NULL);
+    run_free(&r);
+}
+
 int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(ape_reads_every_tree_file),
-        IN_FOLDER(ape_reads_every_alignment),
-        IN_FOLDER(distances_are_those_of_ape),
-        IN_FOLDER(mrbayes_reads_the_alignment),
+        IN_FOLDER(ape_reads_every_tree_file),         IN_FOLDER(ape_reads_every_alignment),
+        IN_FOLDER(distances_are_those_of_ape),        IN_FOLDER(mrbayes_reads_the_alignment),
+        IN_FOLDER(ape_reads_what_infer_writes),       IN_FOLDER(dendropy_reads_what_infer_writes),
+        IN_FOLDER(mrbayes_sums_up_what_infer_writes),
     };
     return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
 }

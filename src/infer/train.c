@@ -95,7 +95,7 @@ static void count_step(trainer *t, const task_step *done, double norm)
     t->scalar[TRAIN_WORK_UNSHARED] += work->unshared;
     t->scalar[TRAIN_COUNTED]++;
     if (isfinite(done->best) &&
-        (!t->scalar[TRAIN_HAS_BEST] || done->best > t->scalar[TRAIN_BEST])) {
+        (t->scalar[TRAIN_HAS_BEST] == 0 || done->best > t->scalar[TRAIN_BEST])) {
         t->scalar[TRAIN_BEST] = done->best;
         t->scalar[TRAIN_HAS_BEST] = 1;
     }
@@ -154,7 +154,7 @@ void trainer_report(trainer *t, train_report *out)
     *out = (train_report){
         .step = t->step,
         .objective = -t->scalar[TRAIN_LOSS] / n,
-        .best = t->scalar[TRAIN_HAS_BEST] ? t->scalar[TRAIN_BEST] : (double)NAN,
+        .best = t->scalar[TRAIN_HAS_BEST] != 0 ? t->scalar[TRAIN_BEST] : (double)NAN,
         .gradient_norm = t->scalar[TRAIN_NORM] / n,
         .rate = optim_rate(&t->trees.settings, t->step),
         .anneal = trainer_anneal(t),

@@ -1,0 +1,131 @@
+#include "api/objects.h"
+#include "base/buffer.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "infer/divergence.h"
+#include "tree/tree_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 1000 };
+
+int art_trees_read(art_trees **out, const char *const *paths, size_t n_paths, double burnin,
+                   const art_model *like, art_messages *m)
+{
+    *out = NULL;
+    if (n_paths == 0 || !(burnin >= 0 && burnin < 1))
+        return ART_ERR_USAGE;
+    art_trees *t = mem_zeros(1, sizeof *t);
+    if (!t)
+        return ART_ERR_NOMEM;
+    tree_options options = {.taxa = like ? &like->file.taxa : NULL,
+                            .taxa_from = like ? "the model" : NULL,
+                            .use = TREE_TOPOLOGY,
+                            .burnin_share = burnin};
+    int status = tree_set_read(&t->set, NULL, paths, n_paths, &options, messages_diag(m));
+    if (status)
+        art_trees_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+void art_trees_free(art_trees *t)
+{
+    if (t)
+        tree_set_free(&t->set);
+    free(t);
+}
+
+size_t art_trees_count(const art_trees *t)
+{
+    return t->set.count;
+}
+
+double art_trees_weight(const art_trees *t, size_t i)
+{
+    return i < t->set.count ? t->set.weight[i] : (double)NAN;
+}
+
+int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size_t *length)
+{
+    if (i >= t->set.count)
+        return ART_ERR_USAGE;
+    buffer whole;
+    tree_writer writer = {0};
+    buffer_init(&whole);
+    int status = tree_writer_init(&writer, &t->set.taxa);
+    if (!status)
+        tree_write_newick(&whole, &writer, tree_set_decision(&t->set, i), NULL);
+    if (!status)
+        status = buffer_status(&whole);
+    if (!status) {
+        if (length)
+            *length = whole.length;
+        size_t n = whole.length < size ? whole.length : size ? size - 1 : 0;
+        if (size) {
+            memcpy(text, whole.text, n);
+            text[n] = '\0';
+        }
+        status = whole.length < size ? ART_OK : ART_ERR_LIMIT;
+    }
+    tree_writer_free(&writer);
+    buffer_free(&whole);
+    return status;
+}
+
+int art_model_score(art_model *q, double *log_q, const art_trees *t)
+{
+    if (!taxa_equal(&q->file.taxa, &t->set.taxa))
+        return ART_ERR_MISMATCH;
+    int status = ART_OK;
+    for (size_t first = 0; first < t->set.count && !status; first += BATCH) {
+        size_t left = t->set.count - first;
+        status = q->file.trees->ops->score(q->file.trees, log_q + first,
+                                           tree_set_decision(&t->set, first),
+                                           left < BATCH ? (int)left : BATCH);
+    }
+    return status;
+}
+
+int art_model_divergence(art_model *q, double *kl, double *total_variation, const art_trees *t)
+{
+    if (!taxa_equal(&q->file.taxa, &t->set.taxa))
+        return ART_ERR_MISMATCH;
+    divergence found;
+    int status = divergence_compute(&found, q->file.trees, t->set.decision, t->set.weight,
+                                    t->set.count, BATCH);
+    *kl = found.kl;
+    *total_variation = found.total_variation;
+    return status;
+}
+
+int art_model_sample(art_model *q, art_trees **out, size_t n, uint64_t seed)
+{
+    *out = NULL;
+    topology_model *m = q->file.trees;
+    size_t width = (size_t)m->n_taxa - 3;
+    art_trees *t = mem_zeros(1, sizeof *t);
+    int32_t *decision = mem_zeros(BATCH * width, sizeof *decision);
+    double *log_q = mem_zeros(BATCH, sizeof *log_q);
+    int status = t && decision && log_q ? tree_set_init(&t->set, &q->file.taxa) : ART_ERR_NOMEM;
+    if (!status && (n == 0 || n > UINT32_MAX))
+        status = ART_ERR_USAGE;
+    for (size_t first = 0; first < n && !status; first += BATCH) {
+        int k = n - first < BATCH ? (int)(n - first) : BATCH;
+        status = m->ops->sample(m, decision, log_q, k, seed, RNG_SAMPLE, 0, (uint32_t)first);
+        for (int i = 0; i < k && !status; i++)
+            status = tree_set_add(&t->set, decision + (size_t)i * width, 1);
+    }
+    if (!status)
+        status = tree_set_normalise(&t->set);
+    free(decision);
+    free(log_q);
+    if (status)
+        art_trees_free(t);
+    else
+        *out = t;
+    return status;
+}

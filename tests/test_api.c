@@ -1,0 +1,211 @@
+/* The library as a program outside of it sees it: only the public header is included. */
+#include "support/check.h"
+#include "support/files.h"
+
+#include "artreeformer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char DATA[] = ">d\nTCGAACGATCGCTTCCACTTACGATG\n>a\nACGTACGTTAGCATCGACGTACGATT\n"
+                           ">b\nACGAACGTTAGCATCGACGTACGATA\n>c\nTCGAACGATAGCTTCGACTTACGATA\n"
+                           ">e\nTCCAAGGATCGCTTCCACTTAGGATG\n";
+static const char TREES[] = "((a,b),c,(d,e));\n((a,b),c,(d,e));\n((a,c),b,(d,e));\n";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove();
+    return 0;
+}
+
+static art_infer_settings small(void)
+{
+    art_infer_settings s;
+    art_infer_defaults(&s);
+    s.steps = 400;
+    s.anneal_steps = 100;
+    s.hidden = s.branch_hidden = 16;
+    s.heads = 2;
+    return s;
+}
+
+static int count_steps(void *context, int64_t step, double bound)
+{
+    int64_t *last = context;
+    assert_int_equal(step, *last + 1);
+    assert_true(isfinite(bound));
+    *last = step;
+    return step == 1000000;
+}
+
+static int stop_at_ten(void *context, int64_t step, double bound)
+{
+    (void)context, (void)bound;
+    return step == 10;
+}
+
+static void from_alignment_to_evidence(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q, *again, *stopped;
+    art_evidence e, f;
+    art_infer_settings set = small();
+    int64_t steps = 0;
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    assert_int_equal(art_alignment_taxa(a), 5);
+    assert_int_equal(art_alignment_sites(a), 26);
+    assert_true(art_alignment_patterns(a) > 5 && art_alignment_patterns(a) <= 26);
+    assert_string_equal(art_alignment_name(a, 0), "d");
+    assert_null(art_alignment_name(a, 5));
+    check_status(art_infer(&q, a, "JC", &set, count_steps, &steps));
+    assert_int_equal(steps, set.steps);
+    assert_int_equal(art_model_taxa(q), 5);
+    assert_string_equal(art_model_name(q, 0), "a");
+    check_status(art_model_evidence(&e, q, a, 200, 5, 1, NULL));
+    assert_true(isfinite(e.log_evidence) && e.log_evidence_se < 1 && e.ess > 1);
+    assert_true(e.lower_bound_1 < e.log_evidence);
+
+    /* written and read again it is the same model */
+    const char *path = scratch_path("q.safetensors");
+    check_status(art_model_write(q, path, NULL));
+    check_status(art_model_read(&again, path, 2, NULL));
+    check_status(art_model_evidence(&f, again, a, 200, 5, 1, NULL));
+    check_near(f.log_evidence, e.log_evidence, 0);
+
+    assert_int_equal(art_infer(&stopped, a, "JC", &set, stop_at_ten, NULL), ART_ERR_STOPPED);
+    assert_null(stopped);
+    assert_int_equal(art_infer(&stopped, a, "JC+X", &set, NULL, NULL), ART_ERR_INPUT);
+    set.particles = 1;
+    assert_int_equal(art_infer(&stopped, a, "JC", &set, NULL, NULL), ART_ERR_USAGE);
+    art_model_free(q);
+    art_model_free(again);
+    art_alignment_free(a);
+}
+
+static void trees_are_scored_and_drawn(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q;
+    art_trees *t, *own, *drawn;
+    art_infer_settings set = small();
+    const char *path = scratch_write("trees.nwk", TREES);
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_infer(&q, a, "JC", &set, NULL, NULL));
+    check_status(art_trees_read(&t, &path, 1, 0, q, NULL));
+    assert_int_equal(art_trees_count(t), 2);
+    check_near(art_trees_weight(t, 0), 2.0 / 3, 1e-15);
+    assert_true(isnan(art_trees_weight(t, 2)));
+
+    /* every buffer that is too short is told so, and gets as much as fits */
+    char whole[64], part[64];
+    size_t length, other;
+    check_status(art_trees_newick(t, 0, whole, sizeof whole, &length));
+    assert_int_equal(strlen(whole), length);
+    for (size_t size = 0; size <= length; size++) {
+        memset(part, 'x', sizeof part);
+        assert_int_equal(art_trees_newick(t, 0, part, size, &other), ART_ERR_LIMIT);
+        assert_int_equal(other, length);
+        assert_memory_equal(part, whole, size ? size - 1 : 0);
+        assert_int_equal(part[size], 'x');
+    }
+    assert_int_equal(art_trees_newick(t, 2, part, sizeof part, &other), ART_ERR_USAGE);
+
+    /* shares of draws against the probabilities: five standard errors */
+    enum { DRAWS = 20000 };
+    check_status(art_model_sample(q, &drawn, DRAWS, 7));
+    size_t count = art_trees_count(drawn);
+    assert_true(count >= 2 && count <= 15);
+    double *log_q = malloc(count * sizeof *log_q);
+    check_status(art_model_score(q, log_q, drawn));
+    for (size_t i = 0; i < count; i++) {
+        double p = exp(log_q[i]);
+        check_near(art_trees_weight(drawn, i), p, 5 * sqrt(p * (1 - p) / DRAWS));
+    }
+    free(log_q);
+    double kl, distance;
+    check_status(art_model_divergence(q, &kl, &distance, drawn));
+    assert_true(kl >= 0 && kl < 0.01 && distance < 0.02);
+
+    /* trees that were read without the model have their own order of taxa: here it is the same */
+    check_status(art_trees_read(&own, &path, 1, 0, NULL, NULL));
+    assert_int_equal(art_trees_count(own), 2);
+    art_trees_free(own);
+    art_trees_free(drawn);
+    art_trees_free(t);
+    art_model_free(q);
+    art_alignment_free(a);
+}
+
+static void targets_of_one_tree(void **state)
+{
+    (void)state;
+    static const char LENGTHS[] = "((a:0.1,b:0.1):0.1,c:0.1,(d:0.1,e:0.1):0.1);";
+    art_alignment *a;
+    art_messages *m;
+    double value, moved;
+    int64_t score;
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_messages_create(&m));
+    check_status(art_log_likelihood(&value, a, "JC", LENGTHS, m));
+    check_status(
+        art_log_likelihood(&moved, a, "JC", "(e:0.1,(c:0.1,(b:0.1,a:0.1):0.1):0.1,d:0.1);", m));
+    check_close(value, moved, 1e-13); /* the same tree, rooted elsewhere */
+    assert_true(value < 0);
+    check_status(art_parsimony_score(&score, a, 1, LENGTHS, m));
+    assert_true(score >= 9);
+    assert_int_equal(art_messages_count(m), 0);
+    assert_int_equal(art_log_likelihood(&value, a, "JC", "((a,b),c,(d,e));", m), ART_ERR_INPUT);
+    assert_int_equal(art_messages_count(m), 1);
+    assert_int_equal(art_messages_level(m, 0), ART_ERROR);
+    assert_non_null(strstr(art_messages_text(m, 0), "length"));
+    assert_null(art_messages_text(m, 1));
+    assert_int_equal(art_log_likelihood(&value, a, "JC", "((a:1,b:1):1,c:1,(d:1,z:1):1);", m),
+                     ART_ERR_MISMATCH);
+    art_messages_free(m);
+    art_alignment_free(a);
+}
+
+static void failures_leave_nothing(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q;
+    art_trees *t;
+    const char *missing = "/nonexistent/file";
+    assert_int_not_equal(art_alignment_read(&a, missing, NULL), ART_OK);
+    assert_null(a);
+    assert_int_not_equal(art_model_read(&q, missing, 1, NULL), ART_OK);
+    assert_null(q);
+    assert_int_not_equal(art_trees_read(&t, &missing, 1, 0, NULL, NULL), ART_OK);
+    assert_null(t);
+    assert_int_equal(art_trees_read(&t, &missing, 1, 1.5, NULL, NULL), ART_ERR_USAGE);
+    art_alignment_free(NULL);
+    art_model_free(NULL);
+    art_trees_free(NULL);
+    art_messages_free(NULL);
+    assert_string_equal(art_strerror(ART_ERR_NOMEM), "out of memory");
+    assert_non_null(art_strerror(-12345));
+}
+
+int main(void)
+{
+#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(from_alignment_to_evidence),
+        IN_FOLDER(trees_are_scored_and_drawn),
+        IN_FOLDER(targets_of_one_tree),
+        IN_FOLDER(failures_leave_nothing),
+    };
+    return cmocka_run_group_tests_name("api", tests, NULL, NULL);
+}
