@@ -170,37 +170,40 @@ double branch_edge_prior(const branch_problem *p, double root)
     return log(3 * p->prior_rate * root * root) - p->prior_rate * root * root * root;
 }
 
+double branch_edge_inspect(branch_edge *e, branch_state *b)
+{
+    const double x = b->root;
+    double l[2];
+    branch_edge_slopes(l, e, x);
+    const double pull = l[0] - e->problem->prior_rate;
+    const double bend = 6 * x * pull + 9 * x * x * x * x * l[1] - 2 / (x * x);
+    b->slope = 3 * x * x * pull + 2 / x;
+    b->curvature = fmax(-bend, 0.5 / (x * x));
+    return bend;
+}
+
 /* f falls to -inf at both ends, so a maximum lies between the last point where it rose and the
  * last where it fell. A step that leaves these, or that the curvature does not support, is
  * replaced by halving the interval or by doubling or halving x. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
 {
     double low = cbrt(BRANCH_SHORTEST), high = cbrt(BRANCH_LONGEST), promised = 0;
-    double x = b->root;
     for (int i = 0; i < MOST_STEPS; i++) {
-        double l[2];
-        branch_edge_slopes(l, e, x);
-        const double pull = l[0] - e->problem->prior_rate;
-        const double slope = 3 * x * x * pull + 2 / x;
-        const double bend = 6 * x * pull + 9 * x * x * x * x * l[1] - 2 / (x * x);
-        const double gain = slope * slope / (2 * fmax(fabs(bend), 1e-300));
-        b->slope = slope;
-        b->curvature = fmax(-bend, 0.5 / (x * x));
+        const double bend = branch_edge_inspect(e, b), x = b->root;
+        const double gain = b->slope * b->slope / (2 * fmax(fabs(bend), 1e-300));
         if (i == 0)
             promised = gain;
-        if (slope > 0)
+        if (b->slope > 0)
             low = x;
         else
             high = x;
-        double next = bend < 0 ? x - slope / bend : slope > 0 ? 2 * x : x / 2;
+        double next = bend < 0 ? x - b->slope / bend : b->slope > 0 ? 2 * x : x / 2;
         next = fmin(fmax(next, x / 4), 4 * x);
         if (next != x && !(next > low && next < high))
             next = sqrt(low * high);
-        const int small = fabs(next - x) <= SMALL_STEP * x || gain < enough;
-        x = next;
-        if (bend < 0 && small)
+        b->root = next;
+        if (bend < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
             break;
     }
-    b->root = x;
     return promised;
 }

@@ -94,16 +94,20 @@ double branch_edge_prior(const branch_problem *p, double root);
 /* What is known of a branch: its length, and the derivatives of f by x there. */
 typedef struct branch_state {
     double root;
-    double slope;     /* f' when it was last improved, at the root before the last step */
-    double curvature; /* -f'' there, or 1 / (2 root^2) if it is less */
+    double slope;     /* f' when last inspected, for improve: before its last step */
+    double curvature; /* -f'' then, or 1 / (2 root^2) if it is less */
 } branch_state;
 
-/* Newton steps in x. With l', l'' the derivatives of the log-likelihood by the length,
+/* Slope and curvature at b->root. With l', l'' the derivatives of the log-likelihood by the
+ * length,
  *     f'  = 3 x^2 (l' - rate) + 2 / x
  *     f'' = 6 x (l' - rate) + 9 x^4 l'' - 2 / x^2.
- * One step is enough if it is a small one: the other branches will move too. Otherwise steps
- * follow until one is, or until one promises to gain less than `enough`. Returns the gain
- * that the first step promises, f'^2 / (2 |f''|). The root stays between those of
+ * Returns f''. */
+double branch_edge_inspect(branch_edge *e, branch_state *b);
+
+/* Newton steps in x. One step is enough if it is a small one: the other branches will move too.
+ * Otherwise steps follow until one is, or until one promises to gain less than `enough`. Returns
+ * the gain that the first step promises, f'^2 / (2 |f''|). The root stays between those of
  * BRANCH_SHORTEST and BRANCH_LONGEST. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough);
 

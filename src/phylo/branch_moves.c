@@ -17,8 +17,6 @@
 
 #define ENOUGH         1e-4 /* nats that are not worth another step on one branch */
 
-enum { AROUND = 5 }; /* branches around an interchange */
-
 /* The branches of a move, with their own lengths and transitions. */
 typedef struct arm {
     const partial *end; /* what is behind the branch */
@@ -32,13 +30,14 @@ struct branch_moves {
     int radius;
     branch_edge edge;
     partial_store store; /* [3 + radius] */
-    double *transition;  /* [AROUND][edge_terms] */
-    arm arm[AROUND];
-    int32_t node[AROUND]; /* of the last interchange */
-    branch_state moved;   /* the branch of a subtree move, before it is put anywhere */
-    double base;          /* the score without the branches that change */
-    double cutoff;        /* of the subtree moves that are being scored */
-    int32_t from;         /* the branch that is being moved */
+    double *transition;  /* [NNI_BRANCHES][edge_terms] */
+    arm arm[NNI_BRANCHES];
+    int32_t node[NNI_BRANCHES]; /* of the last interchange */
+    branch_state moved;         /* the branch of a subtree move, before it is put anywhere */
+    double base;                /* the score without the branches that change */
+    double cutoff;              /* of the subtree moves that are being scored */
+    int32_t from;               /* the branch that is being moved */
+    int64_t scored;
     branch_move_visit *visit;
     void *context;
 };
@@ -55,11 +54,11 @@ int branch_moves_create(branch_moves **out, const branch_problem *p, int radius)
     if ((status = branch_edge_init(&m->edge, p)) ||
         (status = partial_store_init(&m->store, p, (size_t)radius + 3)))
         goto out;
-    m->transition = mem_aligned(AROUND * (size_t)p->edge_terms, sizeof *m->transition);
+    m->transition = mem_aligned(NNI_BRANCHES * (size_t)p->edge_terms, sizeof *m->transition);
     status = m->transition ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
-    for (int i = 0; i < AROUND; i++)
+    for (int i = 0; i < NNI_BRANCHES; i++)
         m->arm[i].transition = m->transition + (size_t)i * (size_t)p->edge_terms;
     *out = m;
     return ART_OK;
@@ -136,7 +135,7 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     m->node[D] = t->parent[v];
     m->node[MIDDLE] = v;
     double base = s->laplace - s->log_likelihood;
-    for (int i = 0; i < AROUND; i++) {
+    for (int i = 0; i < NNI_BRANCHES; i++) {
         const branch_state state = s->branch[m->node[i]];
         base -= own_part(m, state);
         set_arm(m, &m->arm[i], i == D ? branch_outside(s, m->node[D]) : &s->down[m->node[i]],
@@ -147,7 +146,7 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     e->end = below;
     fit(m, e, above);
     double score = base + branch_edge_log_likelihood(&m->edge, e->state.root);
-    for (int i = 0; i < AROUND; i++)
+    for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->arm[i].state);
     if (score < cutoff - NNI_SLACK)
         return score;
@@ -160,17 +159,18 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     e->end = join(m, 0, a, b);
     fit(m, e, above);
     score = base + branch_edge_log_likelihood(&m->edge, e->state.root);
-    for (int i = 0; i < AROUND; i++)
+    for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->arm[i].state);
     return score;
 }
 
-void branch_moves_lengths(double *length, const branch_moves *m)
+void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES],
+                         const branch_moves *m)
 {
-    for (int32_t v = 1; v < topology_nodes(m->problem->n_taxa); v++)
-        length[v] = cube(m->solver->branch[v].root);
-    for (int i = 0; i < AROUND; i++)
-        length[m->node[i]] = cube(m->arm[i].state.root);
+    for (int i = 0; i < NNI_BRANCHES; i++) {
+        node[i] = m->node[i];
+        length[i] = cube(m->arm[i].state.root);
+    }
 }
 
 /* A branch with a direction: from its near end to its far end. */
@@ -212,6 +212,7 @@ static void put(branch_moves *m, way w, const partial *near)
     const branch_state half = {.root = whole.root * cbrt(0.5), .curvature = whole.curvature};
     arm *moved = &m->arm[MOVED], *a = &m->arm[NEAR], *b = &m->arm[FAR];
     const double base = m->base - own_part(m, whole);
+    m->scored++;
     set_arm(m, a, near, half);
     set_arm(m, b, behind(m->solver, w), half);
     moved->state = m->moved;
@@ -272,10 +273,11 @@ static void move_from(branch_moves *m, way cut, const way side[2])
     }
 }
 
-void branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context)
+int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context)
 {
     const topology *t = &m->solver->tree;
     m->cutoff = cutoff;
+    m->scored = 0;
     m->visit = visit;
     m->context = context;
     for (int32_t v = 1; v < topology_nodes(t->n_taxa); v++)
@@ -284,4 +286,5 @@ void branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, 
             if (go_on(t, back, side))
                 move_from(m, (way){v, up}, side);
         }
+    return m->scored;
 }

@@ -8,7 +8,7 @@
  *
  *     status = branch_moves_create(&m, &problem, radius);     one per thread
  *     branch_solver_mode(s, BRANCH_TOLERANCE);
- *     branch_solver_refresh(s);
+ *     branch_solver_inspect(s);
  *     branch_moves_begin(m, s);
  *     score = branch_moves_nni(m, v, which, cutoff);          for every interchange
  *     branch_moves_spr(m, cutoff, visit, context);            for all subtree moves
@@ -29,7 +29,7 @@ void branch_moves_free(branch_moves *m); /* NULL is fine */
 /* Bytes that it allocates. */
 size_t branch_moves_memory(const branch_problem *problem, int radius);
 
-/* The topology that the moves start from: s, at its mode and refreshed. s is borrowed and must
+/* The topology that the moves start from: s, at its mode and inspected. s is borrowed and must
  * not change while moves are scored. */
 void branch_moves_begin(branch_moves *m, const branch_solver *s);
 
@@ -38,9 +38,12 @@ void branch_moves_begin(branch_moves *m, const branch_solver *s);
  * score is returned. Costs 8 joins (partials.h), or 2. */
 double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff);
 
-/* Lengths [nodes] by node to start the whole fit of the last interchange from: those of the
- * solver and the five fitted ones. */
-void branch_moves_lengths(double *length, const branch_moves *m);
+enum { NNI_BRANCHES = 5 };
+
+/* The branches that the last interchange fitted: the nodes below them and their lengths. With
+ * these instead of the old ones, its whole fit starts well. */
+void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES],
+                         const branch_moves *m);
 
 typedef void branch_move_visit(void *context, int32_t v, int32_t w, double score);
 
@@ -48,7 +51,7 @@ typedef void branch_move_visit(void *context, int32_t v, int32_t w, double score
  * interchanges) whose score reaches cutoff, in an order that depends on the tree alone; the
  * same tree may come several times. For each, the moved branch is fitted where it is put, and
  * where that comes near cutoff both halves of the branch it was put into too. Costs 2 joins
- * for most moves. */
-void branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context);
+ * for most moves. Returns how many it scored. */
+int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context);
 
 #endif

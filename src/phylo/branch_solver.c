@@ -238,6 +238,27 @@ static double sweep(branch_solver *s, double enough)
     return gain;
 }
 
+/* The results, once all of down is current. */
+static int conclude(branch_solver *s)
+{
+    s->log_likelihood = value_at_top(s);
+    s->log_density = branch_solver_density(s, s->log_likelihood);
+    s->laplace = s->log_density;
+    for (int32_t v = 1; v < n_nodes(s->problem); v++)
+        s->laplace += 0.5 * log(2 * M_PI / s->branch[v].curvature);
+    return isfinite(s->laplace) ? ART_OK : ART_ERR_NUMERIC;
+}
+
+int branch_solver_inspect(branch_solver *s)
+{
+    pass(s, 1);
+    for (int32_t v = 1; v < n_nodes(s->problem); v++) {
+        meet(s, v);
+        branch_edge_inspect(&s->edge, &s->branch[v]);
+    }
+    return conclude(s);
+}
+
 int branch_solver_mode(branch_solver *s, double tolerance)
 {
     const branch_problem *p = s->problem;
@@ -246,10 +267,5 @@ int branch_solver_mode(branch_solver *s, double tolerance)
     pass(s, 0);
     for (s->sweeps = 0; s->sweeps < BRANCH_SWEEPS && gain >= tolerance; s->sweeps++)
         gain = sweep(s, enough);
-    s->log_likelihood = value_at_top(s);
-    s->log_density = branch_solver_density(s, s->log_likelihood);
-    s->laplace = s->log_density;
-    for (int32_t v = 1; v < n_nodes(p); v++)
-        s->laplace += 0.5 * log(2 * M_PI / s->branch[v].curvature);
-    return isfinite(s->laplace) ? ART_OK : ART_ERR_NUMERIC;
+    return conclude(s);
 }

@@ -83,8 +83,13 @@ double branch_solver_density(const branch_solver *s, double log_likelihood);
  * threads: a solver knows nothing of others. ART_ERR_NUMERIC if numbers cease to be numbers. */
 int branch_solver_mode(branch_solver *s, double tolerance);
 
-/* Makes all of `up` and `down` current, as branch_hessian.h and branch_moves.h want it. */
+/* Makes all of `up` and `down` current, as branch_hessian.h wants it. */
 void branch_solver_refresh(branch_solver *s);
+
+/* The same, with the slopes and curvatures of all branches and the results of
+ * branch_solver_mode for the present lengths, as branch_moves.h wants it: lengths that are a
+ * mode already need no sweep. ART_ERR_NUMERIC as there. */
+int branch_solver_inspect(branch_solver *s);
 
 /* The first two derivatives of the log-likelihood by the length of the branch above v; needs
  * current up[v] and down[v]. */
