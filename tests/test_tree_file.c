@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/buffer.h"
+#include "base/rng.h"
 #include "tree/tree_file.h"
 #include "tree/tree_write.h"
 
@@ -273,6 +274,73 @@ static void what_is_read_does_not_depend_on_the_text(void **state)
     tree_file_free(&first);
 }
 
+/* What is seen of a tree from `node` looking away from `from`, children in random order. The
+ * length is that of the branch between them, or a part of it. */
+static void write_from(buffer *out, const topology *t, const double *length, int32_t node,
+                       int32_t from, double own, rng *r)
+{
+    int32_t next[3], count = 0;
+    int32_t around[] = {t->parent[node], t->child[node][0], t->child[node][1]};
+    for (int i = 0; i < 3; i++)
+        if (around[i] >= 0 && around[i] != from)
+            next[count++] = around[i];
+    if (node < t->n_taxa) {
+        buffer_printf(out, "t%d", node);
+    } else {
+        for (int32_t first = (int32_t)rng_below(r, (uint32_t)count), i = 0; i < count; i++) {
+            int32_t v = next[(first + i) % count];
+            int32_t below = v == t->parent[node] ? node : v;
+            buffer_char(out, i ? ',' : '(');
+            write_from(out, t, length, v, node, length[node_edge(below, t->n_taxa)], r);
+        }
+        buffer_char(out, ')');
+    }
+    buffer_char(out, ':');
+    buffer_double(out, own, 0);
+}
+
+/* Random trees, each written with its root at a random node or in the middle of a branch. */
+static void any_rooting_gives_the_same_tree(void **state)
+{
+    (void)state;
+    for (uint32_t trial = 0; trial < 3000; trial++) {
+        rng r = rng_at(11, RNG_TEST, 0, trial);
+        int32_t n = 3 + (int32_t)rng_below(&r, 8), decision[16]; /* t0..t9: sorted as numbers */
+        double length[32];
+        for (int32_t j = 0; j < n - 3; j++)
+            decision[j] = (int32_t)rng_below(&r, (uint32_t)topology_edges(j + 3));
+        for (int32_t e = 0; e < topology_edges(n); e++)
+            length[e] = rng_exponential(&r);
+        topology t;
+        check_status(topology_init(&t, n));
+        topology_build(&t, decision);
+        buffer out;
+        buffer_init(&out);
+        if (trial % 2) {
+            int32_t root = n + (int32_t)rng_below(&r, (uint32_t)(n - 2));
+            write_from(&out, &t, length, root, -1, 0, &r);
+        } else {
+            int32_t v = 1 + (int32_t)rng_below(&r, (uint32_t)(2 * n - 3));
+            double half = length[node_edge(v, n)] / 2; /* exact, as is the sum of two halves */
+            buffer_char(&out, '(');
+            write_from(&out, &t, length, v, t.parent[v], half, &r);
+            buffer_char(&out, ',');
+            write_from(&out, &t, length, t.parent[v], v, half, &r);
+            buffer_char(&out, ')');
+        }
+        buffer_char(&out, ';');
+        tree_file f;
+        open_text(&f, out.text, &(tree_options){.use = TREE_LENGTHS});
+        check_status(tree_file_next(&f, NULL));
+        assert_int_equal(f.tree.was_rooted, trial % 2 == 0);
+        assert_memory_equal(f.tree.decision, decision, (size_t)(n - 3) * sizeof *decision);
+        assert_memory_equal(f.tree.length, length, (size_t)(2 * n - 3) * sizeof *length);
+        tree_file_free(&f);
+        buffer_free(&out);
+        topology_free(&t);
+    }
+}
+
 static void lengths_may_be_missing(void **state)
 {
     (void)state;
@@ -320,7 +388,7 @@ static void weights_and_burnin(void **state)
 static void files_of_other_programs(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
+    const char *const texts[] = {
         /* MrBayes .t */
         "#NEXUS\n[ID: 9409050143]\n[Param: tree]\nbegin trees;\n   translate\n      1\tTarsius,\n"
         "      2\tLemur,\n      3\tHomo,\n      4\tPan;\n   tree gen.0 = [&U] "
@@ -342,8 +410,8 @@ static void files_of_other_programs(void **state)
         "((1:[&rate=0.1]1.0,2[&h={1,2}]:[&rate=0.1]1.0)[&x=\"y\"]:[&rate=1.0E-3]2.0,(3:1.5,4:1.5):"
         "1.5);\ntree STATE_10 [&lnP=-6.1] = [&R] ((1:1.0,3:1.0):2.0,(2:1.5,4:1.5):1.5);\nEnd;\n",
         /* a list of bootstrap trees, one with its likelihood in front */
-        "(A,(B:0.1,C:2e-06)100/98:0.1,D:0.2);\r\n[ lh=-1234.5 ](A:0.1,((B:0.1,C:0.2)0.95:0.1,D:0.2)"
-        ":0.0);\r\n",
+        ("(A,(B:0.1,C:2e-06)100/98:0.1,D:0.2);\r\n"
+         "[ lh=-1234.5 ](A:0.1,((B:0.1,C:0.2)0.95:0.1,D:0.2):0.0);\r\n"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         diag d;
@@ -423,6 +491,7 @@ int main(void)
         cmocka_unit_test(bad_inputs),
         cmocka_unit_test(a_million_parentheses),
         cmocka_unit_test(what_is_read_does_not_depend_on_the_text),
+        cmocka_unit_test(any_rooting_gives_the_same_tree),
         cmocka_unit_test(lengths_may_be_missing),
         cmocka_unit_test(weights_and_burnin),
         cmocka_unit_test(files_of_other_programs),
