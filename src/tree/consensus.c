@@ -20,13 +20,13 @@ typedef struct cluster {
     const uint64_t *bits; /* NULL for taxon 0 */
     int32_t smallest;
     int32_t size;
-    int32_t parent;      /* number of the cluster around it, from 1; 0: none */
+    int32_t parent;      /* number of the cluster around it, -1 as long as it is not known */
     consensus_node node; /* all but its parent */
 } cluster;
 
 static cluster make_cluster(const uint64_t *bits, int32_t n_taxa)
 {
-    cluster c = {.bits = bits, .size = split_size(bits, n_taxa)};
+    cluster c = {.bits = bits, .size = split_size(bits, n_taxa), .parent = -1};
     size_t w = 0;
     while (bits[w] == 0)
         w++;
@@ -44,26 +44,50 @@ static cluster make_cluster(const uint64_t *bits, int32_t n_taxa)
 static int by_size(const void *a, const void *b)
 {
     const cluster *x = a, *y = b;
-    return (x->size < y->size) - (x->size > y->size);
+    return (x->size > y->size) - (x->size < y->size);
 }
 
-/* The nodes by depth, children by their smallest taxon, into c->node. first and next are the
- * lists of children of the clusters, which count from 1; 0 is the root and the end of a list. */
-static void number_nodes(consensus *c, const cluster *list, const int32_t *first,
-                         const int32_t *next, int32_t *place)
+/* Clusters as a tree: they count from 1, in the order of list; 0 is the root, and the end of a
+ * list of children. */
+typedef struct nesting {
+    cluster *list;
+    int32_t *top;   /* [n_taxa] the largest cluster with the taxon so far, 0 if there is none */
+    int32_t *first; /* first child of each */
+    int32_t *last;  /* last child of each */
+    int32_t *next;  /* next child of the same parent */
+    int32_t *place; /* node of each in the consensus tree */
+} nesting;
+
+/* What is inside becomes the children of cluster i, by their smallest taxon. */
+static void adopt(nesting *n, int32_t i, int32_t taxon)
 {
-    int32_t at = first[0];
+    int32_t child = n->top[taxon];
+    n->top[taxon] = i;
+    if (child == 0 || child == i || n->list[child - 1].parent >= 0)
+        return;
+    n->list[child - 1].parent = i;
+    if (n->last[i])
+        n->next[n->last[i]] = child;
+    else
+        n->first[i] = child;
+    n->last[i] = child;
+}
+
+/* Fills c->node, by depth. */
+static void number_nodes(consensus *c, const nesting *n)
+{
+    int32_t at = n->first[0];
     for (int32_t i = 1; i < c->count; i++) {
-        place[at] = i;
-        c->node[i] = list[at - 1].node;
-        c->node[i].parent = place[list[at - 1].parent];
-        if (first[at]) {
-            at = first[at];
+        n->place[at] = i;
+        c->node[i] = n->list[at - 1].node;
+        c->node[i].parent = n->place[n->list[at - 1].parent];
+        if (n->first[at]) {
+            at = n->first[at];
             continue;
         }
-        while (at && !next[at])
-            at = list[at - 1].parent;
-        at = next[at];
+        while (at && !n->next[at])
+            at = n->list[at - 1].parent;
+        at = n->next[at];
     }
 }
 
@@ -71,35 +95,30 @@ static void number_nodes(consensus *c, const cluster *list, const int32_t *first
 static int arrange(consensus *c, cluster *list, int32_t count, int32_t n_taxa)
 {
     size_t nodes = (size_t)count + 1;
-    int32_t *block = mem_zeros(2 * (size_t)n_taxa + 3 * nodes, sizeof *block);
+    int32_t *block = mem_zeros((size_t)n_taxa + 4 * nodes, sizeof *block);
     c->node = mem_zeros(nodes, sizeof *c->node);
     if (!block || !c->node) {
         free(block);
         return ART_ERR_NOMEM;
     }
-    int32_t *owner = block;         /* [n_taxa] the smallest cluster with the taxon so far */
-    int32_t *last = owner + n_taxa; /* [n_taxa] the clusters whose smallest taxon it is ... */
-    int32_t *first = last + n_taxa, *next = first + nodes, *place = next + nodes;
+    nesting n = {.list = list, .top = block, .first = block + n_taxa};
+    n.last = n.first + nodes;
+    n.next = n.last + nodes;
+    n.place = n.next + nodes;
     c->n_taxa = n_taxa;
     c->count = count + 1;
     c->node[0] = (consensus_node){-1, -1, (double)NAN, (double)NAN, (double)NAN};
     qsort(list, (size_t)count, sizeof *list, by_size);
     for (int32_t i = 1; i <= count; i++) {
-        cluster *own = &list[i - 1];
-        own->parent = owner[own->smallest];
-        place[i] = last[own->smallest]; /* ... as a list, for the moment in place */
-        last[own->smallest] = i;
-        for (int32_t t = own->smallest; own->size > 1 && t < n_taxa; t++)
+        const cluster *own = &list[i - 1];
+        adopt(&n, i, own->smallest);
+        for (int32_t t = own->smallest + 1; own->size > 1 && t < n_taxa; t++)
             if (split_has(own->bits, t))
-                owner[t] = i;
+                adopt(&n, i, t);
     }
-    for (int32_t t = n_taxa - 1; t >= 0; t--) /* larger ones first: a list grows at its head */
-        for (int32_t i = last[t]; i; i = place[i]) {
-            next[i] = first[list[i - 1].parent];
-            first[list[i - 1].parent] = i;
-        }
-    place[0] = 0;
-    number_nodes(c, list, first, next, place);
+    for (int32_t t = 0; t < n_taxa; t++)
+        adopt(&n, 0, t);
+    number_nodes(c, &n);
     free(block);
     return ART_OK;
 }
@@ -223,7 +242,9 @@ static void write_node(buffer *out, const consensus_node *node, bool annotate)
     if (annotate && !isnan(node->support)) {
         buffer_text(out, "[&prob=");
         buffer_double(out, node->support, 9);
-        buffer_printf(out, ",prob(percent)=\"%d\"]", (int)(100 * node->support + 0.5));
+        buffer_text(out, ",prob(percent)=\"");
+        buffer_fixed(out, 100 * node->support, 0);
+        buffer_text(out, "\"]");
     } else if (!annotate && inner && !isnan(node->support)) {
         buffer_double(out, node->support, 6);
     }
