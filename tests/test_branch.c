@@ -1,12 +1,12 @@
 #include "support/check.h"
 #include "support/golden.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
 #include "model/branch_lognormal.h"
 #include "model/branch_plain.h"
 
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void unlikely_lengths_have_no_density(void **state)
     (void)state;
     branch_model *m = make_model(4, 3, NULL);
     int32_t decision[1] = {1};
-    static const double bad[] = {0, -1, INFINITY, NAN};
+    static const double bad[] = {0, -1, HUGE_VAL, (double)NAN};
     double length[5] = {0.1, 0.2, 0.3, 0.4, 0.5}, log_q;
     check_status(m->ops->score(m, &log_q, length, decision, 1));
     assert_true(isfinite(log_q));
@@ -392,21 +392,51 @@ static void nothing_is_allocated_after_the_first_call(void **state)
     int32_t *same = calloc(K * (N - 3), sizeof *same); /* one topology, then sixty */
     check_status(m->ops->sample(m, length, log_q, same, K, 1, RNG_TEST, 0, 0));
     check_status(m->ops->backward(m, length, log_q));
-    struct mallinfo2 before = mallinfo2();
+    long before = memory_count();
     for (int k = 1; k <= K; k++) {
         check_status(m->ops->sample(m, length, log_q, decision, k, 1, RNG_TEST, 0, 0));
         check_status(m->ops->backward(m, length, log_q));
         check_status(m->ops->score(m, log_q, length, decision, k));
         m->ops->changed(m);
     }
-    struct mallinfo2 after = mallinfo2();
-    assert_int_equal(after.uordblks, before.uordblks);
-    assert_int_equal(after.hblkhd, before.hblkhd);
+    assert_int_equal(memory_count(), before);
     free(decision);
     free(same);
     free(length);
     free(log_q);
     m->ops->free(m);
+}
+
+/* Whichever allocation fails, the call says so, and works when it is asked again. */
+static void short_memory_is_reported(void **state)
+{
+    (void)state;
+    enum { N = 6, K = 4 };
+    int32_t *decision = random_trees(N, K);
+    double length[K * (2 * N - 3)], log_q[K], plain;
+    long k = 0;
+    int status = ART_ERR_NOMEM;
+    while (status) {
+        branch_model *m = NULL;
+        memory_fail_at(++k);
+        status = branch_lognormal_create(&m, N, 5, NULL);
+        assert_true(status == (m ? ART_OK : ART_ERR_NOMEM));
+        if (m) {
+            status = m->ops->sample(m, length, log_q, decision, K, 1, RNG_TEST, 0, 0);
+            if (!status)
+                status = m->ops->backward(m, length, log_q);
+            if (!status)
+                status = m->ops->plain(m, &plain, length, decision);
+            memory_fail_at(0);
+            check_status(m->ops->sample(m, length, log_q, decision, K, 1, RNG_TEST, 0, 0));
+            check_status(m->ops->backward(m, length, log_q));
+            m->ops->free(m);
+        }
+        memory_fail_at(0);
+        assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+    }
+    assert_true(k > 30); /* there are that many to fail */
+    free(decision);
 }
 
 static void initial_weights_fill_their_range(void **state)
@@ -452,6 +482,7 @@ int main(void)
         cmocka_unit_test(extreme_outputs_are_clamped),
         cmocka_unit_test(backward_needs_a_sample),
         cmocka_unit_test(nothing_is_allocated_after_the_first_call),
+        cmocka_unit_test(short_memory_is_reported),
         cmocka_unit_test(initial_weights_fill_their_range),
     };
     return cmocka_run_group_tests_name("branch", tests, NULL, NULL);

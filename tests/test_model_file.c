@@ -1,6 +1,7 @@
 #include "support/check.h"
 #include "support/files.h"
 #include "support/golden.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "model/artreeformer_model.h"
@@ -175,12 +176,42 @@ static void bad_files_are_refused_by_name(void **state)
     scratch_remove();
 }
 
+static void short_memory_is_reported(void **state)
+{
+    (void)state;
+    made own;
+    model_file m;
+    make(&own);
+    scratch_make();
+    const char *path = scratch_path("x.model.safetensors");
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status; k++) {
+        memory_fail_at(k);
+        status = model_file_write(path, &own.contents, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+    }
+    status = ART_ERR_NOMEM;
+    for (long k = 1; status; k++) {
+        memory_fail_at(k);
+        status = model_file_read(&m, path, MODEL_AVERAGE, NULL, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+        if (status)
+            assert_true(m.trees == NULL && m.branches == NULL && m.version == NULL);
+    }
+    model_file_free(&m);
+    scratch_remove();
+    made_free(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_golden_models),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(bad_files_are_refused_by_name),
+        cmocka_unit_test(short_memory_is_reported),
     };
     return cmocka_run_group_tests_name("model_file", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
@@ -123,7 +124,7 @@ static void gradients_that_are_not_numbers_are_seen(void **state)
     optim o;
     double norm;
     check_status(optim_init(&o, &p, optim_defaults(0.5), NULL));
-    static const double bad[] = {NAN, INFINITY, -INFINITY, REAL_IS_DOUBLE ? 1e160 : 1e19};
+    static const double bad[] = {(double)NAN, HUGE_VAL, -HUGE_VAL, REAL_IS_DOUBLE ? 1e160 : 1e19};
     for (int i = 0; i < p.count; i++)
         for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
             set_grad(&p, 1);
@@ -214,6 +215,30 @@ static void a_foreign_state_is_refused(void **state)
     params_free(&p);
 }
 
+static void memory_is_needed_once(void **state)
+{
+    (void)state;
+    params p = {0};
+    build(&p);
+    optim_settings settings = optim_defaults(0.5);
+    settings.average = 0.9;
+    optim o;
+    double norm;
+    for (long k = 1; k <= 4; k++) {
+        memory_fail_at(k);
+        assert_int_equal(optim_init(&o, &p, settings, NULL), ART_ERR_NOMEM);
+    }
+    memory_fail_at(0);
+    check_status(optim_init(&o, &p, settings, NULL));
+    long before = memory_count();
+    set_grad(&p, 1);
+    check_status(optim_norm(&o, &norm));
+    optim_update(&o, 1);
+    assert_int_equal(memory_count(), before);
+    optim_free(&o);
+    params_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +248,7 @@ int main(void)
         cmocka_unit_test(gradients_that_are_not_numbers_are_seen),
         cmocka_unit_test(bits_do_not_depend_on_threads_or_on_a_stop),
         cmocka_unit_test(a_foreign_state_is_refused),
+        cmocka_unit_test(memory_is_needed_once),
     };
     return cmocka_run_group_tests_name("optim", tests, NULL, NULL);
 }

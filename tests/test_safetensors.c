@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "support/memory.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
@@ -180,7 +181,7 @@ static void nan_is_not_written(void **state)
 {
     (void)state;
     float f[2] = {0, NAN};
-    double g[1] = {-INFINITY};
+    double g[1] = {-HUGE_VAL};
     void *bytes;
     size_t n;
     safetensors s = {0};
@@ -310,6 +311,31 @@ static void files_are_written_whole_and_read_back(void **state)
     remove(path);
 }
 
+static void short_memory_is_reported(void **state)
+{
+    (void)state;
+    void *bytes, *again = NULL;
+    size_t n, n_again;
+    int status = ART_ERR_NOMEM;
+    make_small(&bytes, &n);
+    long k = 0;
+    while (status) {
+        safetensors s;
+        memory_fail_at(++k);
+        status = safetensors_parse(&s, bytes, n, "small", NULL);
+        if (!status)
+            status = safetensors_set(&s, "more", "text");
+        if (!status)
+            status = safetensors_format(&s, &again, &n_again, "small", NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+        safetensors_free(&s);
+    }
+    assert_true(k > 10);
+    free(again);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +346,7 @@ int main(void)
         cmocka_unit_test(flipped_bytes_never_crash),
         cmocka_unit_test(reads_the_golden_files),
         cmocka_unit_test(files_are_written_whole_and_read_back),
+        cmocka_unit_test(short_memory_is_reported),
     };
     return cmocka_run_group_tests_name("safetensors", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/output.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -512,8 +513,7 @@ static json_t *entry_json(const tensor *t, size_t begin, size_t end)
                      "data_offsets", (json_int_t)begin, (json_int_t)end);
 }
 
-/* The header as text, to be freed; *n numbers' bytes follow it. NULL if a text is not UTF-8
- * or memory is short. */
+/* The header as text, to be freed; *n bytes of numbers follow it. NULL when memory is short. */
 static char *header_text(const safetensors *s, size_t *n)
 {
     char *text = NULL;
@@ -539,32 +539,59 @@ out:
     return text;
 }
 
+static int is_utf8(const char *text)
+{
+    size_t n = strlen(text);
+    return utf8_invalid(text, n) == n;
+}
+
+/* Is there anything that may not be in a file? */
+static int check_writable(const safetensors *s, diag_place place, diag *d)
+{
+    char quoted[128];
+    int status = ART_OK;
+    for (size_t i = 0; i < s->text_count && !status; i++)
+        if (!is_utf8(s->text[i].key) || !is_utf8(s->text[i].value))
+            status = diag_error(
+                d, ART_ERR_INPUT, place, "not written: metadata %s is not UTF-8",
+                diag_quote(quoted, sizeof quoted, s->text[i].key, strlen(s->text[i].key)));
+    for (size_t i = 0; i < s->count && !status; i++) {
+        const tensor *t = &s->tensor[i];
+        size_t bad = first_bad(t);
+        diag_quote(quoted, sizeof quoted, t->name, strlen(t->name));
+        if (!is_utf8(t->name))
+            status = diag_error(d, ART_ERR_INPUT, place,
+                                "not written: the name of tensor %s is not UTF-8", quoted);
+        else if (bad < t->count)
+            status =
+                diag_error(d, ART_ERR_NUMERIC, place,
+                           "not written: in tensor %s number %zu is NaN or infinite", quoted, bad);
+    }
+    return status;
+}
+
 int safetensors_format(const safetensors *s, void **bytes, size_t *n, const char *file, diag *d)
 {
     diag_place place = {file, 0, 0};
-    char quoted[128];
-    for (size_t i = 0; i < s->count; i++) {
-        const tensor *t = &s->tensor[i];
-        size_t bad = first_bad(t);
-        if (bad < t->count)
-            return diag_error(d, ART_ERR_NUMERIC, place,
-                              "not written: in tensor %s number %zu is NaN or infinite",
-                              diag_quote(quoted, sizeof quoted, t->name, strlen(t->name)), bad);
-    }
+    int status = check_writable(s, place, d);
+    if (status)
+        return status;
     size_t data = 0;
     char *text = header_text(s, &data);
     if (!text)
-        return diag_error(d, ART_ERR_INPUT, place,
-                          "not written: a name or a metadata string is not UTF-8");
+        return diag_error(d, ART_ERR_NOMEM, place, "not written: out of memory");
     /* Spaces bring the data to a multiple of 8 bytes, as readers that map the file like it. */
     uint64_t length = strlen(text), header = (length + 7) / 8 * 8;
-    unsigned char *out = mem_resize(NULL, sizeof header + (size_t)header + data, 1), *to = out;
-    if (!out || header > SAFETENSORS_HEADER) {
+    unsigned char *out = NULL, *to;
+    if (header > SAFETENSORS_HEADER)
+        status = diag_error(d, ART_ERR_LIMIT, place, "not written: the header is too long");
+    else if (!(out = mem_resize(NULL, sizeof header + (size_t)header + data, 1)))
+        status = diag_error(d, ART_ERR_NOMEM, place, "not written: out of memory");
+    if (status) {
         free(text);
-        free(out);
-        return out ? diag_error(d, ART_ERR_LIMIT, place, "not written: the header is too long")
-                   : diag_error(d, ART_ERR_NOMEM, place, "not written: out of memory");
+        return status;
     }
+    to = out;
     memcpy(to, &header, sizeof header);
     to += sizeof header;
     memset(to, ' ', (size_t)header);

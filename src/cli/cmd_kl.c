@@ -1,13 +1,14 @@
 /* kl: how far a model is from the true distribution of trees. */
 #include "artreeformer.h"
 #include "cli/model_input.h"
+#include "cli/tree_input.h"
 #include "infer/divergence.h"
-#include "tree/tree_set.h"
 
 typedef struct settings {
     common_settings common;
     model_settings model;
     option_files truth;
+    tree_input_settings input;
 } settings;
 
 static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .model = MODEL_DEFAULTS};
@@ -17,6 +18,7 @@ static const option OPTIONS[] = {
     OPTION_FILES(settings, truth, "--truth", REQUIRED,
                  "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
                  "are averaged"),
+    OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
     OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
@@ -30,10 +32,13 @@ static int run(session *s, void *chosen)
     const settings *set = chosen;
     model_input in = {0};
     tree_set truth = {0};
-    const tree_options options = {
-        .taxa = &in.file.taxa, .taxa_from = "the model", .use = TREE_TOPOLOGY};
+    tree_options options;
     divergence result;
-    int status = model_input_open(&in, s, &set->model);
+    int status = tree_input_options(&options, &set->input, TREE_TOPOLOGY, &s->diag);
+    options.taxa = &in.file.taxa;
+    options.taxa_from = "the model";
+    if (status == ART_OK)
+        status = model_input_open(&in, s, &set->model);
     if (status == ART_OK)
         status = tree_set_read(&truth, NULL, set->truth.path, (size_t)set->truth.count, &options,
                                &s->diag);

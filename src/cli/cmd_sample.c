@@ -119,11 +119,11 @@ static int run(session *s, void *chosen)
     if (set->format == FORMAT_NEXUS)
         tree_write_begin(&w.text, &in.file.taxa);
     for (int64_t i = 0; i < set->number && status == ART_OK; i += MODEL_BATCH) {
-        int64_t left = set->number - i;
-        status = draw(&w, set, i, left < MODEL_BATCH ? (int)left : MODEL_BATCH);
+        int k = set->number - i < MODEL_BATCH ? (int)(set->number - i) : MODEL_BATCH;
+        status = draw(&w, set, i, k);
         if (status == ART_OK)
             put(&w, &s->table);
-        progress_update(&line, (double)i, "%s", "");
+        progress_update(&line, (double)(i + k), "%s", "");
     }
     progress_end(&line);
     if (status == ART_OK && set->format == FORMAT_NEXUS)

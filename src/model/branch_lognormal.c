@@ -267,7 +267,7 @@ static double log_density(const double *length, const double *mean, const double
     double log_q = 0;
     for (int e = 0; e < edges; e++) {
         if (!(length[e] > 0) || isinf(length[e]))
-            return -INFINITY;
+            return -HUGE_VAL;
         double log_length = log(length[e]);
         double eps = (log_length - mean[e] - SHIFT) * exp(-log_std[e]);
         log_q -= 0.5 * eps * eps + log_std[e] + HALF_LOG_2PI + log_length;

@@ -18,7 +18,7 @@ static void conv(double *h, const double *f, const params *p, int first, const e
     for (int u = 0; u < rows; u++, h += hidden) {
         const double *fu = f + (ptrdiff_t)u * in;
         for (int j = 0; j < hidden; j++)
-            h[j] = -INFINITY;
+            h[j] = -HUGE_VAL;
         for (int v = 0; v < rows; v++) {
             if (plan->parent[u] != v && plan->parent[v] != u)
                 continue;

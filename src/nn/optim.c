@@ -119,7 +119,7 @@ static void move_values(real *restrict value, real *restrict mean, real *restric
         real v = c.beta2 * square[i] + c.rest2 * g * g;
         mean[i] = m;
         square[i] = v;
-        value[i] -= c.rate * m / (real_sqrt(v) / c.root + c.eps);
+        value[i] -= c.rate * m / (real_sqrt(v) * c.root + c.eps);
     }
 }
 
@@ -151,7 +151,7 @@ void optim_update(optim *o, double scale)
                 .rest1 = (real)(1 - s->beta1),
                 .rest2 = (real)(1 - s->beta2),
                 .rate = (real)(rate / (1 - pow(s->beta1, t))),
-                .root = (real)sqrt(1 - pow(s->beta2, t)),
+                .root = (real)(1 / sqrt(1 - pow(s->beta2, t))),
                 .eps = (real)s->eps,
                 .keep = (real)keep,
                 .rest = (real)(1 - keep)};
