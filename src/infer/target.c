@@ -20,7 +20,8 @@ typedef struct parsimony_target {
     const alignment *data;
     const int *taxon;
     parsimony_gap gap;
-    int64_t *score; /* [k] */
+    int room;
+    int64_t *score; /* [room] */
 } parsimony_target;
 
 static void likelihood_evaluate(target *t, double *value, double *gradient, const int32_t *decision,
@@ -68,9 +69,13 @@ static void parsimony_evaluate(target *t, double *value, double *gradient, const
 {
     (void)gradient, (void)length;
     parsimony_target *self = (parsimony_target *)t;
-    parsimony_batch(self->engine, self->score, decision, k);
-    for (int i = 0; i < k; i++)
-        value[i] = -(double)self->score[i];
+    for (int first = 0; first < k; first += self->room) {
+        int part = k - first < self->room ? k - first : self->room;
+        parsimony_batch(self->engine, self->score,
+                        decision + (size_t)first * (size_t)(t->n_taxa - 3), part);
+        for (int i = 0; i < part; i++)
+            value[first + i] = -(double)self->score[i];
+    }
 }
 
 static int parsimony_check(target *t, double *value, const int32_t *decision, const double *length)
@@ -105,6 +110,7 @@ int target_parsimony(target **out, const alignment *a, const int *taxon, parsimo
     self->data = a;
     self->taxon = taxon;
     self->gap = gap;
+    self->room = k;
     self->score = mem_zeros((size_t)k, sizeof *self->score);
     int status =
         self->score ? parsimony_create(&self->engine, a, taxon, gap, threads) : ART_ERR_NOMEM;

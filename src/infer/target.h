@@ -31,7 +31,8 @@ struct target {
 };
 
 /* taxon[i] is the row of the alignment that is taxon i. The alignment, taxon and model must
- * outlive the target. k is the largest batch. *out is freed with target_free. */
+ * outlive the target. There is room for k >= 1 trees at a time; larger batches are done in
+ * parts. *out is freed with target_free. */
 int target_likelihood(target **out, const alignment *a, const int *taxon, const subst_model *model,
                       int k, pool *threads);
 int target_parsimony(target **out, const alignment *a, const int *taxon, parsimony_gap gap, int k,
