@@ -127,6 +127,21 @@ static void zsh_and_fish_accept_their_completions(void **state)
     check_shell("fish", "fish -n share/fish/vendor_completions.d/artreeformer.fish", NULL);
 }
 
+/* The example of the README, on four short sequences. */
+static void the_example_runs(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG "cc -o example " ART_SOURCE_DIR "/examples/evidence.c "
+                                "$(pkg-config --cflags --libs artreeformer) && "
+                                "LD_LIBRARY_PATH=$(echo $PWD/lib*) ./example data.fasta",
+                "log evidence -");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +149,7 @@ int main(void)
         cmocka_unit_test(manual_page_is_sound),
         cmocka_unit_test(completions_complete),
         cmocka_unit_test(zsh_and_fish_accept_their_completions),
+        cmocka_unit_test(the_example_runs),
         cmocka_unit_test(a_program_compiles_against_the_library),
     };
     return cmocka_run_group_tests_name("install", tests, install, uninstall);
