@@ -15,6 +15,7 @@ const command *const COMMANDS[] = {
     &compare_command,
     &simulate_command,
     &check_command,
+    &bench_command,
     NULL,
 };
 /* clang-format on */

@@ -90,6 +90,7 @@ extern const command summarize_command;
 extern const command compare_command;
 extern const command simulate_command;
 extern const command check_command;
+extern const command bench_command;
 
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];
