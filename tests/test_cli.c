@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,29 +88,6 @@ static void full_standard_output_is_an_error(void **state)
         check_run(&r, lines[i], 1, NULL, "standard output: error: cannot write: No space left");
         run_free(&r);
     }
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir(scratch_make()), 0);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir("/"), 0);
-    scratch_remove();
-    return 0;
-}
-
-/* Runs a line that must succeed. */
-static void run_well(const char *arguments)
-{
-    run_result r = run_line(NULL, arguments);
-    check_run(&r, arguments, 0, NULL, NULL);
-    run_free(&r);
 }
 
 static const char ALIGNMENT[] = ">a\nACGTACGTAA\n>b\nACGTACGTAC\n>c\nACGAACTTAC\n>d\nAC-AACTT--\n"
@@ -323,38 +301,68 @@ static void strange_names_are_harmless(void **state)
     free(text);
 }
 
-/* Every output, one after another, on a full device: exit code 1, and its name is said. */
-static void check_full_outputs(const char *arguments, const char *const *suffixes)
+/* Every file that a command writes, one after another, on a full device: exit code 1, and the name
+ * is said. Which files they are is seen from a run that succeeds. */
+static void check_full_outputs(const char *command_line, int number)
 {
-    for (const char *const *suffix = suffixes; *suffix; suffix++) {
-        char name[64];
-        snprintf(name, sizeof name, "full%s", *suffix);
+    char text[512], name[300], well[16];
+    int prefix = snprintf(well, sizeof well, "well%d", number);
+    snprintf(text, sizeof text, "%s --prefix %s --quiet", command_line, well);
+    run_well(text);
+    DIR *folder = opendir(".");
+    assert_non_null(folder);
+    int count = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (strncmp(entry->d_name, well, (size_t)prefix) != 0)
+            continue;
+        snprintf(name, sizeof name, "full%s", entry->d_name + prefix);
         unlink(name); /* the log of the run before */
         assert_int_equal(symlink("/dev/full", name), 0);
-        run_result r = run_line(NULL, arguments);
-        char words[128];
+        snprintf(text, sizeof text, "%s --prefix full --redo", command_line);
+        run_result r = run_line(NULL, text);
+        char words[400];
         snprintf(words, sizeof words, "%s: error: cannot write: No space left", name);
-        check_run(&r, arguments, 1, NULL, words);
+        check_run(&r, text, 1, NULL, words);
         run_free(&r);
         assert_int_equal(unlink(name), 0);
+        count++;
     }
+    closedir(folder);
+    assert_true(count >= 3);
 }
+
+#define SMALL "--steps 3 --hidden 8 --heads 2 --report-every 1 --seed 3"
+#define FEW   "--evidence-particles 10 --evidence-repeats 2"
 
 static void full_devices_are_reported(void **state)
 {
     (void)state;
-    static const char *const summary[] = {".trprobs",    ".contree", ".con.tre", ".map.nwk",
-                                          ".splits.tsv", ".log",     NULL};
-    static const char *const simulated[] = {".fasta", ".nwk", ".log", NULL};
-    static const char *const tables[] = {"check -s a.fasta", "check -h", "compare t.nwk",
-                                         "compare t.nwk --with t.nwk",
-                                         "summarize t.nwk --prefix full --redo"};
+    static const char *const writers[] = {
+        "summarize t.nwk",
+        "simulate",
+        "infer -s a.fasta --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW,
+        "parsimony -s a.fasta " SMALL " " FEW,
+        "fit t.nwk " SMALL,
+    };
+    static const char *const tables[] = {
+        "check -s a.fasta",
+        "check -h",
+        "compare t.nwk",
+        "compare t.nwk --with t.nwk",
+        "evaluate -s a.fasta t.nwk",
+        "summarize t.nwk --prefix full --redo",
+        "score --model m.model.safetensors t.nwk",
+        "kl --model m.model.safetensors --truth t.nwk",
+        "sample --model m.model.safetensors -n 3",
+        "embed t.nwk",
+    };
     if (access("/dev/full", W_OK) != 0)
         skip_because("there is no /dev/full");
     scratch_write("a.fasta", ALIGNMENT);
     scratch_write("t.nwk", TREES);
-    check_full_outputs("summarize t.nwk --prefix full --redo", summary);
-    check_full_outputs("simulate --prefix full --redo", simulated);
+    for (int i = 0; i < (int)(sizeof writers / sizeof writers[0]); i++)
+        check_full_outputs(writers[i], i);
+    run_well("fit t.nwk --prefix m --quiet " SMALL);
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         run_result r = run_line(&(run_options){.out = "/dev/full"}, tables[i]);
         check_run(&r, tables[i], 1, NULL, "standard output: error: cannot write: No space left");
@@ -385,20 +393,19 @@ static void settings_files_and_quiet(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_command),
         cmocka_unit_test(every_command_explains_itself),
         cmocka_unit_test(full_standard_output_is_an_error),
-        IN_FOLDER(check_describes_the_alignment),
-        IN_FOLDER(simulate_writes_what_others_read),
-        IN_FOLDER(summarize_writes_its_files),
-        IN_FOLDER(compare_prints_distances),
-        IN_FOLDER(inputs_are_never_overwritten),
-        IN_FOLDER(bad_input_changes_nothing),
-        IN_FOLDER(strange_names_are_harmless),
-        IN_FOLDER(full_devices_are_reported),
-        IN_FOLDER(settings_files_and_quiet),
+        in_scratch_folder(check_describes_the_alignment),
+        in_scratch_folder(simulate_writes_what_others_read),
+        in_scratch_folder(summarize_writes_its_files),
+        in_scratch_folder(compare_prints_distances),
+        in_scratch_folder(inputs_are_never_overwritten),
+        in_scratch_folder(bad_input_changes_nothing),
+        in_scratch_folder(strange_names_are_harmless),
+        in_scratch_folder(full_devices_are_reported),
+        in_scratch_folder(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

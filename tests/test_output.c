@@ -11,20 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_folder(void **state)
-{
-    (void)state;
-    scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove();
-    return 0;
-}
-
 static void check_file(const char *path, const char *expected)
 {
     char *text = file_text(path);
@@ -231,12 +217,15 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(appears_only_when_closed),          IN_FOLDER(discarded_leaves_the_old_one),
-        IN_FOLDER(long_texts_arrive_whole),           IN_FOLDER(fields_keep_tables_whole),
-        IN_FOLDER(has_the_permissions_of_a_new_file), IN_FOLDER(full_device_is_reported),
-        IN_FOLDER(every_allocation_may_fail),         IN_FOLDER(links_are_followed),
-        IN_FOLDER(impossible_places_are_refused),     IN_FOLDER(logs_grow_and_are_cut_back)};
+    const struct CMUnitTest tests[] = {in_scratch_folder(appears_only_when_closed),
+                                       in_scratch_folder(discarded_leaves_the_old_one),
+                                       in_scratch_folder(long_texts_arrive_whole),
+                                       in_scratch_folder(fields_keep_tables_whole),
+                                       in_scratch_folder(has_the_permissions_of_a_new_file),
+                                       in_scratch_folder(full_device_is_reported),
+                                       in_scratch_folder(every_allocation_may_fail),
+                                       in_scratch_folder(links_are_followed),
+                                       in_scratch_folder(impossible_places_are_refused),
+                                       in_scratch_folder(logs_grow_and_are_cut_back)};
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -8,20 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int make_folder(void **state)
-{
-    (void)state;
-    scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove();
-    return 0;
-}
-
 static void read_trees(tree_set *trees, split_table *splits, const char *text)
 {
     const char *path = scratch_write("trees.nex", text);
@@ -93,8 +79,7 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
-    const struct CMUnitTest tests[] = {IN_FOLDER(summary_files),
-                                       IN_FOLDER(every_allocation_may_fail)};
+    const struct CMUnitTest tests[] = {in_scratch_folder(summary_files),
+                                       in_scratch_folder(every_allocation_may_fail)};
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

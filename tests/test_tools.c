@@ -9,28 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int make_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir(scratch_make()), 0);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir("/"), 0);
-    scratch_remove();
-    return 0;
-}
-
-static void run_well(const char *arguments)
-{
-    run_result r = run_line(NULL, arguments);
-    check_run(&r, arguments, 0, NULL, NULL);
-    run_free(&r);
-}
-
 static bool can_run(const char *line)
 {
     const char *const arguments[] = {"-c", line, NULL};
@@ -203,12 +181,14 @@ static void mrbayes_sums_up_what_infer_writes(void **state)
 
 int main(void)
 {
-#define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(ape_reads_every_tree_file),         IN_FOLDER(ape_reads_every_alignment),
-        IN_FOLDER(distances_are_those_of_ape),        IN_FOLDER(mrbayes_reads_the_alignment),
-        IN_FOLDER(ape_reads_what_infer_writes),       IN_FOLDER(dendropy_reads_what_infer_writes),
-        IN_FOLDER(mrbayes_sums_up_what_infer_writes),
+        in_scratch_folder(ape_reads_every_tree_file),
+        in_scratch_folder(ape_reads_every_alignment),
+        in_scratch_folder(distances_are_those_of_ape),
+        in_scratch_folder(mrbayes_reads_the_alignment),
+        in_scratch_folder(ape_reads_what_infer_writes),
+        in_scratch_folder(dendropy_reads_what_infer_writes),
+        in_scratch_folder(mrbayes_sums_up_what_infer_writes),
     };
     return cmocka_run_group_tests_name("tools", tests, NULL, NULL);
 }

@@ -35,6 +35,20 @@ void scratch_remove(void)
     folder[0] = '\0';
 }
 
+int scratch_setup(void **state)
+{
+    (void)state;
+    return chdir(scratch_make());
+}
+
+int scratch_teardown(void **state)
+{
+    (void)state;
+    int status = chdir(ART_SOURCE_DIR);
+    scratch_remove();
+    return status;
+}
+
 const char *scratch_path(const char *name)
 {
     static char path[16][4096];

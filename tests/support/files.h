@@ -9,6 +9,12 @@
 const char *scratch_make(void);
 void scratch_remove(void);
 
+/* Setup and teardown of a test that runs inside a scratch folder of its own. */
+int scratch_setup(void **state);
+int scratch_teardown(void **state);
+#define in_scratch_folder(test) \
+    cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+
 /* The path of a name in the scratch folder, valid until the 16th next call. */
 const char *scratch_path(const char *name);
 

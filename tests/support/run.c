@@ -174,3 +174,10 @@ void check_run(const run_result *r, const char *what, int code, const char *out,
     print_error("--- standard error (expected: %s)\n%s", err ? err : "anything", r->err);
     fail();
 }
+
+void run_well(const char *line)
+{
+    run_result r = run_line(NULL, line);
+    check_run(&r, line, 0, NULL, NULL);
+    run_free(&r);
+}

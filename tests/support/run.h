@@ -25,6 +25,9 @@ run_result run_line(const run_options *options, const char *line);
 
 void run_free(run_result *r);
 
+/* A line of our own program that must end with exit code 0. */
+void run_well(const char *line);
+
 /* Fails the test, showing everything, unless the exit code is the expected one and the words (NULL:
  * no matter; several are separated by '|', each must occur) are in the two outputs. */
 void check_run(const run_result *r, const char *what, int code, const char *out, const char *err);
