@@ -233,16 +233,21 @@ static void inputs_are_never_overwritten(void **state)
     (void)state;
     scratch_write("run.trprobs", TREES);
     scratch_write("run.log", TREES);
+    scratch_write("run.json", ALIGNMENT);
     assert_int_equal(symlink("run.trprobs", "link.contree"), 0);
     static const line table[] = {
         {"summarize run.trprobs --prefix run --redo", 2, NULL,
          "run.trprobs: error: is an input (run.trprobs) and would be overwritten"},
         {"summarize run.log --prefix run --redo", 2, NULL, "run.log: error: is an input"},
         {"summarize run.trprobs --prefix link --redo", 2, NULL, "link.contree: error: is an input"},
+        {"infer -s run.json --prefix run --redo", 2, NULL, "run.json: error: is an input"},
     };
     CHECK_LINES(table);
     check_same_files("run.trprobs", "run.log");
-    assert_int_equal(scratch_count(), 3);
+    char *text = read_file("run.json");
+    assert_string_equal(text, ALIGNMENT);
+    free(text);
+    assert_int_equal(scratch_count(), 4);
 }
 
 /* Bad input: exit code 2, the message has the place, and results of before are untouched. */
@@ -349,7 +354,7 @@ static void full_devices_are_reported(void **state)
         "check -h",
         "compare t.nwk",
         "compare t.nwk --with t.nwk",
-        "evaluate -s a.fasta t.nwk",
+        "evaluate -s a.fasta -m JC t.nwk",
         "summarize t.nwk --prefix full --redo",
         "score --model m.model.safetensors t.nwk",
         "kl --model m.model.safetensors --truth t.nwk",

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const option RUN_OPTIONS[] = {
@@ -53,7 +54,8 @@ static int forget(run *r, const char *prefix)
     char path[4096];
     diag *d = &r->session->diag;
     snprintf(path, sizeof path, "%s.json", prefix);
-    if (unlink(path) != 0 && errno != ENOENT)
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && unlink(path) != 0)
         return diag_error(d, ART_ERR_IO, (diag_place){.file = path}, "cannot be removed: %s",
                           strerror(errno));
     return checkpoint_remove(prefix, d);
@@ -94,8 +96,6 @@ static int open_metrics(run *r)
     if (!path)
         return ART_ERR_NOMEM;
     int64_t keep = r->resumed ? (int64_t)checkpoint_number(r, "metrics_bytes") : 0;
-    if (!r->resumed)
-        unlink(path);
     int status = output_append(&r->metrics, path, keep, &r->session->diag);
     free(path);
     return status;
@@ -140,12 +140,15 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     }
     if (status || r->finished)
         return status;
-    status = s->common->redo ? forget(r, prefix) : look_for_checkpoint(r, prefix);
+    if (!s->common->redo)
+        status = look_for_checkpoint(r, prefix);
     if (!status)
         status = signals_start(&r->signals);
     if (!status)
         status = session_begin(s, default_prefix, suffixes + 1,
                                r->resumed ? (int64_t)checkpoint_number(r, "log_bytes") : -1);
+    if (!status && s->common->redo)
+        status = forget(r, prefix);
     s->suffixes = suffixes;
     if (!status)
         status = session_pool(s, &r->threads);
@@ -337,7 +340,9 @@ int run_finish(run *r, json_t *results)
     char *path = session_path(s, ".json");
     char *text = json_dumps(all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     output o = {0};
-    int status = path && text ? output_open(&o, path, &s->diag) : ART_ERR_NOMEM;
+    int status = output_close(&r->metrics, &s->diag);
+    if (!status)
+        status = path && text ? output_open(&o, path, &s->diag) : ART_ERR_NOMEM;
     if (!status) {
         output_printf(&o, "%s\n", text);
         status = output_close(&o, &s->diag);
