@@ -116,7 +116,7 @@ int32_t trie_choose(trie *t, int32_t entry, double u)
     const double *sum = t->sum + e->first;
     int32_t low = 0, high = topology_edges(e->leaves) - 1;
     const double total = sum[high], target = u * total;
-    e->hits++;
+    e->hits += e->hits < UINT32_MAX;
     /* u total may round up to total: then the last edge that adds to the sum */
     while (low < high) {
         const int32_t middle = (low + high) / 2;

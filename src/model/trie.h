@@ -93,7 +93,7 @@ int32_t trie_choose(trie *t, int32_t entry, double u);
 static inline double trie_log_prob(trie *t, int32_t entry, int32_t edge)
 {
     trie_entry *e = &t->entry[entry];
-    e->hits++;
+    e->hits += e->hits < UINT32_MAX;
     return (double)t->logit[e->first + (size_t)edge] - e->log_total;
 }
 
