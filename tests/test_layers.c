@@ -31,7 +31,7 @@ static void gemm_is_its_definition(void **state)
 {
     (void)state;
     static const int size[][3] = {{1, 1, 1}, {3, 5, 7}, {17, 1, 33}, {1, 200, 100}, {47, 31, 129}};
-    static real a[47 * 140], b[129 * 140], fast[47 * 210], slow[47 * 210];
+    static real a[47 * 140], b[210 * 140], fast[47 * 210], slow[47 * 210];
     for (size_t s = 0; s < sizeof size / sizeof size[0]; s++) {
         int m = size[s][0], n = size[s][1], k = size[s][2];
         for (gemm_form form = GEMM_NN; form <= GEMM_TN; form++) {
@@ -39,7 +39,7 @@ static void gemm_is_its_definition(void **state)
                 int lda = (form == GEMM_TN ? m : k) + 3, ldb = (form == GEMM_NT ? k : n) + 2;
                 int ldc = n + 1;
                 fill(a, 47 * 140, 1, 1);
-                fill(b, 129 * 140, 1, 2);
+                fill(b, 210 * 140, 1, 2);
                 fill(fast, 47 * 210, 1, 3);
                 memcpy(slow, fast, sizeof slow);
                 gemm(form, fast, ldc, a, lda, b, ldb, m, n, k, (real)beta);
