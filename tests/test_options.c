@@ -135,6 +135,7 @@ static void bad_lines(void **state)
         {"-s a --numbr 4", "unknown option '--numbr' -- did you mean --number?"},
         {"-s a -number 4", "did you mean --number?"},
         {"-s a --xyzzy", "unknown option '--xyzzy' -- see --help"},
+        {"-s a --trees", "unknown option '--trees' -- see --help"}, /* TREES is no option */
         {"-s a --numb=4", "unknown option '--numb'"},
         {"-s a -n4", "unknown option '-n4'"},
         {"-s a -n 4 --number 5", "--number is given twice"},

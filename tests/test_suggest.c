@@ -21,8 +21,8 @@ static void nearest_or_none(void **state)
     static const char *const word[] = {"check", "compare", "infer"};
     static const struct {
         const char *written, *expected;
-    } c[] = {
-        {"chek", "check"}, {"comapre", "compare"}, {"xyzzy", ""}, {"i", ""}, {"INFER", "infer"}};
+    } c[] = {{"chek", "check"},  {"comapre", "compare"}, {"xyzzy", ""}, {"i", ""},
+             {"INFER", "infer"}, {"--infer", "infer"},   {"ab", ""}};
     for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
         suggestion s = {0};
         for (int k = 0; k < 3; k++)

@@ -39,11 +39,13 @@ size_t suggest_distance(const char *a, const char *b)
 
 void suggest(suggestion *s, const char *written, const char *candidate)
 {
-    size_t n = strnlen(written, LONGEST), m = strnlen(candidate, LONGEST);
-    size_t enough = (n > m ? n : m) / 3, distance = suggest_distance(written, candidate);
-    if (distance > (enough ? enough : 1) || (s->word[0] && distance >= s->distance))
+    const char *a = written + strspn(written, "-"), *b = candidate + strspn(candidate, "-");
+    size_t n = strnlen(a, LONGEST), m = strnlen(b, LONGEST);
+    size_t distance = suggest_distance(a, b);
+    if (distance > (n > m ? n : m) / 3 || (s->word[0] && distance >= s->distance))
         return;
-    memcpy(s->word, candidate, m);
-    s->word[m] = '\0';
+    size_t length = strnlen(candidate, LONGEST);
+    memcpy(s->word, candidate, length);
+    s->word[length] = '\0';
     s->distance = distance;
 }

@@ -15,7 +15,7 @@ typedef struct suggestion {
 } suggestion;
 
 /* Considers one candidate for what was written. Near enough is a third of the longer word's
- * letters, at least 1; of equals the first stays. */
+ * letters; dashes in front do not count; of equals the first stays. */
 void suggest(suggestion *s, const char *written, const char *candidate);
 
 #endif

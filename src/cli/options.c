@@ -120,7 +120,8 @@ static int unknown_option(option_set *s, const char *written, diag *d)
     suggestion nearest = {0};
     for (int i = 0; i < s->count; i++)
         for (int k = 0; option_name(name, s->item[i].row, k, false); k++)
-            suggest(&nearest, written, name);
+            if (name[0] == '-')
+                suggest(&nearest, written, name);
     diag_quote(quoted, sizeof quoted, written, strlen(written));
     if (nearest.word[0])
         return diag_error(d, ART_ERR_USAGE, NOWHERE, "unknown option %s -- did you mean %s?",
