@@ -2,6 +2,7 @@
 #include "support/exact.h"
 #include "support/problem.h"
 
+#include "phylo/evidence_team.h"
 #include "phylo/simulate.h"
 #include "phylo/topology_evidence.h"
 
@@ -155,6 +156,56 @@ static void draws_have_their_weights(void **state)
     problem_free(&p);
 }
 
+/* Jobs are what they are by themselves, with 1 thread or 3, alone or not. */
+static void teams(void **state)
+{
+    (void)state;
+    enum { TREES = 9, DRAWS = 20 };
+    problem p = problem_random(7, 50, TREES, 23);
+    bench b;
+    bench_init(&b, &p.alignment, "HKY{2.5}+F{0.3,0.15,0.2,0.35}+I{0.1}");
+    double length[3][TREES][16], drawn[3][TREES][DRAWS][16], weight[3][TREES][DRAWS];
+    const int edges = b.data.n_edges;
+    evidence_job job[3][TREES];
+    for (int run = 0; run < 3; run++) {
+        pool *threads = NULL;
+        evidence_team *team;
+        if (run)
+            check_status(pool_create(&threads, run == 1 ? 3 : 2));
+        check_status(evidence_team_create(&team, &b.data, threads));
+        for (int i = 0; i < TREES; i++) {
+            for (int e = 0; e < edges; e++)
+                length[run][i][e] = 0.1;
+            job[run][i] = (evidence_job){.decision = p.decision + 4 * i,
+                                         .length = length[run][i],
+                                         .tolerance = 1e-4,
+                                         .shape = i % 2 ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+                                         .draws = DRAWS,
+                                         .stream = rng_at(6, RNG_TEST, 0, (uint32_t)i),
+                                         .draw_length = &drawn[run][i][0][0],
+                                         .log_weight = weight[run][i]};
+        }
+        for (int i = 0; i < TREES; i += run == 2 ? 1 : TREES) /* the last run one by one */
+            evidence_team_run(team, job[run] + i, run == 2 ? 1 : TREES);
+        evidence_team_free(team);
+        pool_free(threads);
+        for (int i = 0; i < TREES; i++) {
+            check_status(job[run][i].status);
+            check_near(job[run][i].laplace, job[0][i].laplace, 0);
+            check_near(log_mean_value(&job[run][i].weights), log_mean_value(&job[0][i].weights), 0);
+            assert_memory_equal(weight[run][i], weight[0][i], sizeof weight[0][i]);
+            assert_memory_equal(length[run][i], length[0][i], (size_t)edges * sizeof(double));
+            assert_memory_equal(drawn[run][i], drawn[0][i],
+                                (size_t)(DRAWS * edges) * sizeof(double));
+        }
+    }
+    set_mode(&b, p.decision + 4);
+    topology_evidence_gauss(b.t, EVIDENCE_FULL);
+    check_near(job[0][1].full_laplace, b.t->full_laplace, 0.01);
+    bench_free(&b);
+    problem_free(&p);
+}
+
 /* Moments of the draws are those of the distribution. */
 static void draws_are_normal(void **state)
 {
@@ -249,9 +300,13 @@ static void running_means(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sampling_finds_the_exact_evidence), cmocka_unit_test(proposals_agree),
-        cmocka_unit_test(draws_have_their_weights),          cmocka_unit_test(draws_are_normal),
-        cmocka_unit_test(hessians_that_are_not_negative),    cmocka_unit_test(running_means),
+        cmocka_unit_test(sampling_finds_the_exact_evidence),
+        cmocka_unit_test(proposals_agree),
+        cmocka_unit_test(draws_have_their_weights),
+        cmocka_unit_test(teams),
+        cmocka_unit_test(draws_are_normal),
+        cmocka_unit_test(hessians_that_are_not_negative),
+        cmocka_unit_test(running_means),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

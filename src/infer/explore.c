@@ -13,6 +13,8 @@ enum {
     CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
     LEAST_BATCH = 32, /* trees that a round expands, as long as the table is small */
     LEAST_ROOM = 256, /* neighbours that a tree may bring at least */
+    WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
+    WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
 };
 
 #define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
@@ -392,8 +394,9 @@ int explorer_widen(explorer *x, int64_t *found)
 {
     const double least = admission(x);
     const int count = choose_narrow(x, least);
+    const int most = x->set.batch < WIDEN_BATCH ? x->set.batch : WIDEN_BATCH;
     *found = 0;
-    return expand_chosen(x, count < LEAST_BATCH ? count : LEAST_BATCH, least, 1, found);
+    return expand_chosen(x, count < most ? count : most, least, 1, found);
 }
 
 static void climb_task(void *context, int task, int index)
@@ -437,10 +440,9 @@ static void drawn_task(void *context, int task, int index)
 
 /* Lengths for a tree of which nothing is known: branches of leaves as in the best tree, the
  * others as they are there on the average. */
-static void guess_lengths(const explorer *x, double *length)
+static void guess_lengths(const explorer *x, double *length, int64_t best)
 {
     const topology_table *t = x->table;
-    const int64_t best = topology_table_best(t);
     const int32_t n_taxa = x->problem->n_taxa;
     double sum = 0;
     for (int e = 0; e < x->problem->n_edges; e++) {
@@ -457,6 +459,7 @@ int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *fo
     const size_t n_decisions = x->table->n_decisions;
     *found = 0;
     for (size_t next = 0; next < count;) {
+        const int64_t best = topology_table_best(x->table);
         int now = 0;
         memset(x->seen, 0, x->slots * sizeof *x->seen);
         for (; next < count && now < CHUNK; next++) {
@@ -465,7 +468,7 @@ int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *fo
                 !first_time(x, topology_key(tree, n_decisions)))
                 continue;
             memcpy(x->result[now].decision, tree, n_decisions * sizeof *tree);
-            guess_lengths(x, x->result[now++].length);
+            guess_lengths(x, x->result[now++].length, best);
         }
         pool_run(x->threads, now, drawn_task, x);
         x->counts.fitted += now;
@@ -518,6 +521,9 @@ int explorer_run(explorer *x, explore_stop *stop, void *context)
         if (x->counts.starts == 0) {
             x->last_starts = x->set.starts;
             status = explorer_start(x, x->set.starts);
+        } else if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
+                   choose_narrow(x, admission(x)) > 0) {
+            status = explorer_widen(x, &found);
         } else if (explorer_open(x) > x->set.open) {
             status = explorer_expand(x, &found);
         } else if (choose_narrow(x, admission(x)) > 0) {
