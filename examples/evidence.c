@@ -13,6 +13,8 @@ int main(int argc, char **argv)
     art_infer_defaults(&settings);
     settings.steps = 2000;
     settings.anneal_steps = 1000;
+    settings.tree_rate = 1e-3;
+    settings.decay_every = 400;
     settings.threads = 2;
     if (argc != 2 || art_messages_create(&messages) != ART_OK)
         return 2;

@@ -33,6 +33,7 @@ static art_infer_settings small(void)
     art_infer_defaults(&s);
     s.steps = 400;
     s.anneal_steps = 100;
+    s.tree_rate = s.branch_rate = 1e-3;
     s.hidden = s.branch_hidden = 16;
     s.heads = 2;
     return s;

@@ -122,13 +122,13 @@ int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, 
 
 void art_infer_defaults(art_infer_settings *s)
 {
-    *s = (art_infer_settings){.steps = 20000,
-                              .anneal_steps = 10000,
+    *s = (art_infer_settings){.steps = 50000,
+                              .anneal_steps = 25000,
                               .particles = 10,
-                              .tree_rate = 1e-3,
-                              .branch_rate = 1e-3,
+                              .tree_rate = 2e-4,
+                              .branch_rate = 2e-3,
                               .decay = 0.75,
-                              .decay_every = 1000,
+                              .decay_every = 2500,
                               .prior_rate = PRIOR_RATE,
                               .hidden = 100,
                               .heads = 4,

@@ -24,7 +24,7 @@ extern const option TRAINING_OPTIONS[];
 
 /* Defaults of `infer`, for which `check` estimates time and memory. */
 enum {
-    INFER_STEPS = 20000,
+    INFER_STEPS = 50000,
     INFER_PARTICLES = 10,
     INFER_HIDDEN = 100,
     INFER_HEADS = 4,
