@@ -13,7 +13,7 @@
 
 enum {
     LANES = 8,             /* blocks are multiples of the widest vector */
-    MIN_BLOCK = 32,        /* patterns: less and the work on a node is mostly overhead */
+    MIN_BLOCK = 64,        /* patterns: less and the work on a node is mostly overhead */
     MAX_BLOCK = 256,       /* patterns: more and there are too few tasks */
     BLOCK_BYTES = 1 << 19, /* partial likelihoods of a block should stay in the L2 cache */
     TIP_BYTES = 1 << 26,   /* leaves' states are kept expanded up to this size */
