@@ -382,6 +382,24 @@ static void threads_and_batches_change_no_bit(void **state)
     problem_free(&p);
 }
 
+/* So many blocks that a task has several. */
+static void many_patterns(void **state)
+{
+    (void)state;
+    problem p = problem_random(6, 40000, 2, 13);
+    subst_model jc = model_of("JC", NULL);
+    double value[2], gradient[18], other[2], other_gradient[18], plain, expected[9];
+    evaluate(value, gradient, &p, NULL, &jc, 1, 2, cpu_best());
+    evaluate(other, other_gradient, &p, NULL, &jc, 4, 1, cpu_best());
+    assert_memory_equal(value, other, sizeof value);
+    assert_memory_equal(gradient, other_gradient, sizeof gradient);
+    check_status(likelihood_plain(&plain, expected, &p.alignment, NULL, &jc, p.decision, p.length));
+    check_close(value[0], plain, 1e-12);
+    for (int e = 0; e < 9; e++)
+        check_close(gradient[e], expected[e], 1e-10);
+    problem_free(&p);
+}
+
 /* The upward pass without any scaling, in long double: one pattern, JC, rate 1. */
 static long double unscaled(const problem *p, size_t pattern)
 {
@@ -589,6 +607,7 @@ int main(void)
         cmocka_unit_test(gradients_are_signed_differences),
         cmocka_unit_test(levels_agree_with_the_oracle_at_odd_sizes),
         cmocka_unit_test(threads_and_batches_change_no_bit),
+        cmocka_unit_test(many_patterns),
         cmocka_unit_test(scaling_changes_nothing),
         cmocka_unit_test(large_trees_do_not_underflow),
         cmocka_unit_test(many_leaves_and_patterns),

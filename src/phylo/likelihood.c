@@ -17,7 +17,9 @@ enum {
     MAX_BLOCK = 256,       /* patterns: more and there are too few tasks */
     BLOCK_BYTES = 1 << 19, /* partial likelihoods of a block should stay in the L2 cache */
     TIP_BYTES = 1 << 26,   /* leaves' states are kept expanded up to this size */
-    TREES_AT_A_TIME = 64,  /* at most; the rest of a batch follows */
+    MAX_TASKS = 64,        /* that the blocks are shared out among, for one tree */
+    MAX_TREES = 64,        /* at a time; the rest of a batch follows */
+    TREE_BYTES = 1 << 26,  /* all that is kept for the trees at a time, if it can be */
 };
 
 /* Sizes that follow from the problem alone, never from the number of threads. */
@@ -27,6 +29,7 @@ typedef struct layout {
     int n_steps;
     size_t n_blocks;
     int block;         /* patterns in each, the last one padded */
+    size_t n_tasks;    /* for one tree; each does some of the blocks, in order */
     size_t slot_size;  /* numbers of a worker's partial likelihoods */
     size_t tip_size;   /* numbers of a block's expanded leaves */
     size_t edge_terms; /* numbers of an edge's transitions */
@@ -62,13 +65,21 @@ struct likelihood {
     double *slope;     /* [C][4][4] */
     plan *plan;        /* [n_trees] */
     worker *worker;    /* [threads] */
-    double *part;      /* [n_trees][n_blocks][1 + n_edges] values and gradients of tasks */
+    double *part;      /* [n_trees][n_tasks][1 + n_edges] values and gradients of tasks */
     /* The call being served. */
     const int32_t *decision;
     const double *length;
     int n_trees;
     int with_gradient;
 };
+
+/* Bytes that one tree needs: its plan, and the results of its tasks. */
+static size_t tree_bytes(const layout *s)
+{
+    size_t edges = (size_t)s->n_edges, steps = (size_t)s->n_steps;
+    return steps * sizeof(likelihood_step) + 4 * edges * sizeof(int32_t) +
+           (edges * s->edge_terms + s->n_tasks * (1 + edges)) * sizeof(double);
+}
 
 static layout layout_of(int n_taxa, size_t n_patterns, const subst_model *m, int n_trees)
 {
@@ -78,13 +89,16 @@ static layout layout_of(int n_taxa, size_t n_patterns, const subst_model *m, int
     size_t block = BLOCK_BYTES / per_pattern;
     block = block < MIN_BLOCK ? MIN_BLOCK : block > MAX_BLOCK ? MAX_BLOCK : block;
     s.n_blocks = (n_patterns + block - 1) / block;
+    s.n_tasks = s.n_blocks < MAX_TASKS ? s.n_blocks : MAX_TASKS;
     /* The same number of blocks with the least padding. */
     block = s.n_blocks ? (n_patterns + s.n_blocks - 1) / s.n_blocks : 0;
     s.block = (int)((block + LANES - 1) / LANES * LANES);
     s.slot_size = (size_t)s.n_steps * categories * 4 * (size_t)s.block;
     s.tip_size = (size_t)n_taxa * 4 * (size_t)s.block;
     s.edge_terms = categories * (m->is_jc ? JC_TERMS : MATRIX_TERMS);
-    s.n_trees = n_trees < 1 ? 1 : n_trees > TREES_AT_A_TIME ? TREES_AT_A_TIME : n_trees;
+    size_t room = TREE_BYTES / tree_bytes(&s);
+    room = room < 1 ? 1 : room > MAX_TREES ? MAX_TREES : room;
+    s.n_trees = n_trees < 1 ? 1 : (size_t)n_trees > room ? (int)room : n_trees;
     return s;
 }
 
@@ -101,20 +115,18 @@ static size_t worker_numbers(const layout *s)
 
 static size_t part_numbers(const layout *s)
 {
-    return (size_t)s->n_trees * s->n_blocks * (1 + (size_t)s->n_edges);
+    return (size_t)s->n_trees * s->n_tasks * (1 + (size_t)s->n_edges);
 }
 
 size_t likelihood_memory(int n_taxa, size_t n_patterns, const subst_model *model, int n_trees,
                          int n_threads)
 {
     layout s = layout_of(n_taxa, n_patterns, model, n_trees);
-    size_t numbers = (size_t)n_threads * worker_numbers(&s) + part_numbers(&s) +
-                     (size_t)s.n_trees * (size_t)s.n_edges * s.edge_terms +
+    size_t numbers = (size_t)n_threads * worker_numbers(&s) +
                      (keeps_tips(&s) ? s.tip_size * s.n_blocks : 0) +
                      2 * (size_t)s.block * s.n_blocks;
-    size_t per_tree =
-        (size_t)s.n_edges * 4 * sizeof(int32_t) + (size_t)s.n_steps * sizeof(likelihood_step);
-    return numbers * sizeof(double) + (size_t)s.n_trees * per_tree + n_patterns * (size_t)n_taxa;
+    return numbers * sizeof(double) + (size_t)s.n_trees * tree_bytes(&s) +
+           n_patterns * (size_t)n_taxa;
 }
 
 void likelihood_use(likelihood *l, cpu_level level)
@@ -355,15 +367,11 @@ static const double *tips_of(const likelihood *l, worker *w, size_t block)
     return w->tip;
 }
 
-/* Task: one tree on one block; the trees of a block follow each other. */
-static void evaluate(void *context, int task, int index)
+/* One tree on one block; adds to the value and, behind it, the gradient. */
+static void evaluate_block(likelihood *l, worker *w, double *part, const plan *p, size_t block)
 {
-    likelihood *l = context;
     const layout *s = &l->size;
     const subst_model *m = &l->model;
-    size_t block = (size_t)task / (size_t)l->n_trees, tree = (size_t)task % (size_t)l->n_trees;
-    worker *w = &l->worker[index];
-    double *part = l->part + (tree * s->n_blocks + block) * (1 + (size_t)s->n_edges);
     likelihood_job job = {
         .n_categories = m->n_categories,
         .rate = m->category_rate,
@@ -371,8 +379,8 @@ static void evaluate(void *context, int task, int index)
         .frequency = m->frequency,
         .slope = l->slope,
         .n_steps = s->n_steps,
-        .step = l->plan[tree].step,
-        .transition = l->plan[tree].transition,
+        .step = p->step,
+        .transition = p->transition,
         .n = s->block,
         .tip = tips_of(l, w, block),
         .weight = l->weight + block * (size_t)s->block,
@@ -388,15 +396,28 @@ static void evaluate(void *context, int task, int index)
     l->kernel(&job);
 }
 
-/* out[k] = sum over blocks of part[block][k], in order. */
-static void add_blocks(double *out, const double *part, size_t count, size_t stride,
-                       size_t n_blocks)
+/* Task: one tree on some of the blocks; the trees follow each other on the same ones. */
+static void evaluate(void *context, int task, int index)
+{
+    likelihood *l = context;
+    const layout *s = &l->size;
+    size_t share = (size_t)task / (size_t)l->n_trees, tree = (size_t)task % (size_t)l->n_trees;
+    size_t stride = 1 + (size_t)s->n_edges;
+    double *part = l->part + (tree * s->n_tasks + share) * stride;
+    memset(part, 0, stride * sizeof *part);
+    for (size_t block = share * s->n_blocks / s->n_tasks;
+         block < (share + 1) * s->n_blocks / s->n_tasks; block++)
+        evaluate_block(l, &l->worker[index], part, &l->plan[tree], block);
+}
+
+/* out[k] = sum over tasks of part[task][k], in order. */
+static void add_tasks(double *out, const double *part, size_t count, size_t stride, size_t n_tasks)
 {
     for (size_t k = 0; k < count; k++)
         out[k] = 0;
-    for (size_t block = 0; block < n_blocks; block++)
+    for (size_t task = 0; task < n_tasks; task++)
         for (size_t k = 0; k < count; k++)
-            out[k] += part[block * stride + k];
+            out[k] += part[task * stride + k];
 }
 
 void likelihood_batch(likelihood *l, double *value, double *gradient, const int32_t *decision,
@@ -410,13 +431,13 @@ void likelihood_batch(likelihood *l, double *value, double *gradient, const int3
         l->decision = decision + (size_t)done * (size_t)(s->n_taxa - 3);
         l->length = length + (size_t)done * n_edges;
         pool_run(l->threads, l->n_trees, prepare, l);
-        pool_run(l->threads, (int)s->n_blocks * l->n_trees, evaluate, l);
+        pool_run(l->threads, (int)s->n_tasks * l->n_trees, evaluate, l);
         for (int i = 0; i < l->n_trees; i++) {
-            const double *part = l->part + (size_t)i * s->n_blocks * stride;
-            add_blocks(value + done + i, part, 1, stride, s->n_blocks);
+            const double *part = l->part + (size_t)i * s->n_tasks * stride;
+            add_tasks(value + done + i, part, 1, stride, s->n_tasks);
             if (gradient)
-                add_blocks(gradient + (size_t)(done + i) * n_edges, part + 1, n_edges, stride,
-                           s->n_blocks);
+                add_tasks(gradient + (size_t)(done + i) * n_edges, part + 1, n_edges, stride,
+                          s->n_tasks);
         }
     }
 }

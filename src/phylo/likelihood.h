@@ -7,9 +7,9 @@
  *
  * The cost is linear in taxa, patterns and categories: one pass up the tree for the value, one
  * down for all derivatives. Gaps are missing data. Patterns are cut into blocks whose partial
- * likelihoods stay in the cache; a task is one tree on one block, and sums over blocks are
- * taken in order. So results are the same, bit for bit, on any number of threads and in any
- * batch; they differ by rounding between instruction sets. */
+ * likelihoods stay in the cache; a task is one tree on a fixed share of the blocks, and the
+ * results of tasks are added in order. So results are the same, bit for bit, on any number of
+ * threads and in any batch; they differ by rounding between instruction sets. */
 #ifndef PHYLO_LIKELIHOOD_H
 #define PHYLO_LIKELIHOOD_H
 

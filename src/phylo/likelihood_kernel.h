@@ -60,7 +60,7 @@ typedef struct likelihood_job {
     uint8_t *scaled;   /* [N-2] whether any pattern was */
     double *total;     /* [B] */
     int32_t *scalings; /* [B] how many times 2^256 */
-    /* Results, of this block. */
+    /* Results: added to what is there. */
     double *value;    /* sum of weight * log-likelihood */
     double *gradient; /* [edge]; NULL if not wanted */
 } likelihood_job;
