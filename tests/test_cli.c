@@ -345,9 +345,9 @@ static void full_devices_are_reported(void **state)
     static const char *const writers[] = {
         "summarize t.nwk",
         "simulate",
-        "infer -s a.fasta --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW,
-        "parsimony -s a.fasta " SMALL " " FEW,
-        "fit t.nwk " SMALL,
+        ("infer -s a.fasta --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW),
+        ("parsimony -s a.fasta " SMALL " " FEW),
+        ("fit t.nwk " SMALL),
     };
     static const char *const tables[] = {
         "check -s a.fasta",
