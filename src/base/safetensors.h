@@ -28,6 +28,7 @@
 
 #include <stddef.h>
 
+#define SAFETENSORS_METADATA "__metadata__" /* no tensor has this name */
 enum { TENSOR_RANK = 4, SAFETENSORS_HEADER = 1 << 24 /* bytes of header at most */ };
 
 typedef enum tensor_dtype {
@@ -96,9 +97,19 @@ const char *safetensors_get(const safetensors *s, const char *key);
 const tensor *safetensors_use(safetensors *s, const char *name);
 int safetensors_unused(const safetensors *s, const char *file, diag *d);
 
-/* Bytes of one number; "F32" and so on. */
+/* Bytes of one number; "F32" and so on, and back (ART_ERR_UNSUPPORTED for other texts). */
 size_t tensor_width(tensor_dtype dtype);
 const char *tensor_dtype_name(tensor_dtype dtype);
+int tensor_dtype_of(tensor_dtype *dtype, const char *name);
+
+/* Sets rank, shape and count of a tensor whose dtype is set; rank is at most TENSOR_RANK.
+ * ART_ERR_LIMIT if its bytes do not fit in ptrdiff_t. */
+int tensor_set_shape(tensor *t, int rank, const size_t *shape);
+
+size_t tensor_bytes(const tensor *t);
+
+/* The index of the first float that is NaN or infinite; count if there is none. */
+size_t tensor_first_bad(const tensor *t);
 
 void safetensors_free(safetensors *s); /* leaves an empty set; safe on a zeroed one */
 

@@ -1,11 +1,11 @@
 #include "model/branch_lognormal.h"
 
 #include "artreeformer.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/branch_net.h"
 #include "model/branch_plain.h"
+#include "model/distinct.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,12 +22,8 @@ static const double SHIFT = -2, HALF_LOG_2PI = 0.91893853320467274178;
 typedef struct batch {
     int room;            /* trees that the arrays hold */
     int k;               /* 0 if there is nothing to go back from */
-    int distinct;        /* D */
     int sampled;         /* noise and length are those of the call */
-    int32_t *tree_of;    /* [k] index of the distinct tree */
-    int32_t *decision;   /* [D][N-3] */
-    int32_t *slot;       /* [slots] open addressing: index of a distinct tree + 1 */
-    size_t slots;        /* a power of two, at least twice the room */
+    distinct trees;      /* D = trees.count */
     double *mean;        /* [D][E], clamped */
     double *log_std;     /* [D][E] */
     unsigned char *held; /* [D][E] bits: the mean, the log_std was clamped */
@@ -60,9 +56,7 @@ static lognormal *of(branch_model *m)
 
 static void batch_free(batch *b)
 {
-    free(b->tree_of);
-    free(b->decision);
-    free(b->slot);
+    distinct_free(&b->trees);
     free(b->mean);
     free(b->log_std);
     free(b->held);
@@ -75,26 +69,23 @@ static void batch_free(batch *b)
 /* Room for k trees on n taxa, whatever they are. */
 static int batch_reserve(batch *b, int k, int n_taxa)
 {
-    if (k <= b->room)
+    if (b->room && k <= b->room)
         return ART_OK;
-    const size_t n = (size_t)n_taxa, trees = (size_t)k, edges = trees * (2 * n - 3);
+    const int room = k > 1 ? k : 1;
+    const size_t edges = (size_t)room * (size_t)topology_edges(n_taxa);
     batch_free(b);
-    b->slots = 4;
-    while (b->slots < 2 * trees)
-        b->slots *= 2;
-    b->tree_of = mem_zeros(trees, sizeof *b->tree_of);
-    b->decision = mem_zeros(trees * (n - 3), sizeof *b->decision);
-    b->slot = mem_zeros(b->slots, sizeof *b->slot);
     b->mean = mem_zeros(edges, sizeof *b->mean);
     b->log_std = mem_zeros(edges, sizeof *b->log_std);
     b->held = mem_zeros(edges, sizeof *b->held);
     b->dout = mem_zeros(edges, sizeof *b->dout);
     b->noise = mem_zeros(edges, sizeof *b->noise);
     b->length = mem_zeros(edges, sizeof *b->length);
-    if (!b->tree_of || !b->decision || !b->slot || !b->mean || !b->log_std || !b->held ||
-        !b->dout || !b->noise || !b->length)
+    if (!b->mean || !b->log_std || !b->held || !b->dout || !b->noise || !b->length ||
+        distinct_reserve(&b->trees, room, n_taxa) != ART_OK) {
+        batch_free(b);
         return ART_ERR_NOMEM;
-    b->room = k;
+    }
+    b->room = room;
     return ART_OK;
 }
 
@@ -141,26 +132,6 @@ static int at_most(int n, int limit)
 
 /* Forward */
 
-/* Fills tree_of, decision and distinct. */
-static void batch_set(batch *b, const int32_t *decision, int k, int n_taxa)
-{
-    const size_t n = (size_t)n_taxa - 3, bytes = n * sizeof *decision;
-    memset(b->slot, 0, b->slots * sizeof *b->slot);
-    b->k = k;
-    b->distinct = b->sampled = 0;
-    for (int i = 0; i < k; i++) {
-        const int32_t *tree = decision + (size_t)i * n;
-        size_t at = hash_bytes(tree, bytes) & (b->slots - 1);
-        while (b->slot[at] && memcmp(b->decision + (size_t)(b->slot[at] - 1) * n, tree, bytes) != 0)
-            at = (at + 1) & (b->slots - 1);
-        if (!b->slot[at]) {
-            memcpy(b->decision + (size_t)b->distinct * n, tree, bytes);
-            b->slot[at] = ++b->distinct;
-        }
-        b->tree_of[i] = b->slot[at] - 1;
-    }
-}
-
 /* Brings x into [low, high]; true if it was not there. NaN becomes low: it must not reach a
  * draw. */
 static int clamp(double *x, double low, double high)
@@ -182,7 +153,7 @@ static unsigned char clamp_moments(double *mean, double *log_std)
 /* The room that distinct tree d is evaluated in. */
 static branch_work *work_of(lognormal *m, int d, int worker)
 {
-    return &m->work[m->batch.distinct <= m->kept ? d : worker];
+    return &m->work[m->batch.trees.count <= m->kept ? d : worker];
 }
 
 static void forward_task(void *context, int task, int worker)
@@ -191,7 +162,7 @@ static void forward_task(void *context, int task, int worker)
     batch *b = &m->batch;
     const int edges = topology_edges(m->base.n_taxa);
     branch_work *w = work_of(m, task, worker);
-    branch_net_forward(w, &m->net, b->decision + (ptrdiff_t)task * (m->base.n_taxa - 3));
+    branch_net_forward(w, &m->net, b->trees.decision + (ptrdiff_t)task * (m->base.n_taxa - 3));
     for (int e = 0; e < edges; e++) {
         const ptrdiff_t at = (ptrdiff_t)task * edges + e;
         b->mean[at] = (double)w->out[2 * e];
@@ -214,8 +185,9 @@ static int forward(lognormal *m, const int32_t *decision, int k)
     if (m->stale)
         branch_net_fold(&m->net);
     m->stale = 0;
-    batch_set(&m->batch, decision, k, m->base.n_taxa);
-    pool_run(m->team, m->batch.distinct, forward_task, m);
+    distinct_set(&m->batch.trees, decision, k);
+    m->batch.k = k;
+    pool_run(m->team, m->batch.trees.count, forward_task, m);
     return ART_OK;
 }
 
@@ -234,7 +206,7 @@ static void sample_task(void *context, int task, int worker)
     const draw *c = context;
     batch *b = &c->m->batch;
     const int edges = topology_edges(c->m->base.n_taxa);
-    const ptrdiff_t at = (ptrdiff_t)task * edges, from = (ptrdiff_t)b->tree_of[task] * edges;
+    const ptrdiff_t at = (ptrdiff_t)task * edges, from = (ptrdiff_t)b->trees.of[task] * edges;
     rng r = rng_at(c->seed, c->purpose, c->step, c->first + (uint32_t)task);
     double log_q = 0;
     for (int e = 0; e < edges; e++) {
@@ -281,7 +253,7 @@ static void score_task(void *context, int task, int worker)
     const draw *c = context;
     const batch *b = &c->m->batch;
     const int edges = topology_edges(c->m->base.n_taxa);
-    const ptrdiff_t from = (ptrdiff_t)b->tree_of[task] * edges;
+    const ptrdiff_t from = (ptrdiff_t)b->trees.of[task] * edges;
     c->log_q[task] =
         log_density(c->given + (ptrdiff_t)task * edges, b->mean + from, b->log_std + from, edges);
 }
@@ -308,8 +280,8 @@ int branch_lognormal_moments(branch_model *base, double *mean, double *log_std,
     const batch *b = &m->batch;
     const size_t edges = (size_t)topology_edges(base->n_taxa), bytes = edges * sizeof *mean;
     for (int i = 0; i < k; i++) {
-        memcpy(mean + (size_t)i * edges, b->mean + (size_t)b->tree_of[i] * edges, bytes);
-        memcpy(log_std + (size_t)i * edges, b->log_std + (size_t)b->tree_of[i] * edges, bytes);
+        memcpy(mean + (size_t)i * edges, b->mean + (size_t)b->trees.of[i] * edges, bytes);
+        memcpy(log_std + (size_t)i * edges, b->log_std + (size_t)b->trees.of[i] * edges, bytes);
     }
     return ART_OK;
 }
@@ -323,10 +295,10 @@ static void backward_task(void *context, int task, int worker)
     const int n = m->base.n_taxa, edges = topology_edges(n);
     real *sheet = m->sheet[task];
     memset(sheet, 0, m->net.sheet.total * sizeof *sheet);
-    for (int d = task; d < b->distinct; d += GROUPS) {
+    for (int d = task; d < b->trees.count; d += GROUPS) {
         branch_work *w = work_of(m, d, worker);
-        if (b->distinct > m->kept)
-            branch_net_forward(w, &m->net, b->decision + (ptrdiff_t)d * (n - 3));
+        if (b->trees.count > m->kept)
+            branch_net_forward(w, &m->net, b->trees.decision + (ptrdiff_t)d * (n - 3));
         for (int e = 0; e < edges; e++) {
             w->dout[2 * e] = (real)b->dout[(ptrdiff_t)d * edges + e][0];
             w->dout[2 * e + 1] = (real)b->dout[(ptrdiff_t)d * edges + e][1];
@@ -340,7 +312,7 @@ static void reduce_task(void *context, int task, int worker)
 {
     (void)worker;
     lognormal *m = context;
-    const int groups = at_most(m->batch.distinct, GROUPS);
+    const int groups = at_most(m->batch.trees.count, GROUPS);
     size_t begin = (size_t)task * CHUNK, end = begin + CHUNK;
     if (end > m->net.sheet.total)
         end = m->net.sheet.total;
@@ -358,14 +330,14 @@ static int begin_backward(lognormal *m)
     if (m->stale)
         return ART_ERR_USAGE;
     const size_t edges = (size_t)topology_edges(m->base.n_taxa);
-    memset(m->batch.dout, 0, (size_t)m->batch.distinct * edges * sizeof *m->batch.dout);
+    memset(m->batch.dout, 0, (size_t)m->batch.trees.count * edges * sizeof *m->batch.dout);
     return reserve_groups(m, at_most(m->batch.k, GROUPS));
 }
 
 /* Tree i of the batch adds to the gradient of its topology's outputs at one edge. */
 static void collect(batch *b, int i, size_t e, size_t edges, double dmean, double dlog_std)
 {
-    const size_t at = (size_t)b->tree_of[i] * edges + e;
+    const size_t at = (size_t)b->trees.of[i] * edges + e;
     if (!(b->held[at] & MEAN_HELD))
         b->dout[at][0] += dmean;
     if (!(b->held[at] & LOG_STD_HELD))
@@ -377,7 +349,7 @@ static void end_backward(lognormal *m)
     if (m->batch.k == 0)
         return;
     const int chunks = (int)((m->net.sheet.total + CHUNK - 1) / CHUNK);
-    pool_run(m->team, at_most(m->batch.distinct, GROUPS), backward_task, m);
+    pool_run(m->team, at_most(m->batch.trees.count, GROUPS), backward_task, m);
     pool_run(m->team, chunks, reduce_task, m);
     branch_net_unfold(&m->base.params, &m->net, m->sheet[0]);
 }
@@ -412,7 +384,7 @@ static int backward(branch_model *base, const double *dlength, const double *dlo
     for (int i = 0; i < b->k; i++)
         for (size_t e = 0; e < edges; e++) {
             const size_t at = (size_t)i * edges + e;
-            const double log_std = b->log_std[(size_t)b->tree_of[i] * edges + e];
+            const double log_std = b->log_std[(size_t)b->trees.of[i] * edges + e];
             const double dx = dlength[at] * b->length[at] - dlog_q[i];
             collect(b, i, e, edges, dx, dx * exp(log_std) * b->noise[at] - dlog_q[i]);
         }
