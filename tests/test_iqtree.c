@@ -105,7 +105,7 @@ static double iqtree_number(const input_files *f, const char *model, const char 
     char *report = file_text(scratch_path("iqtree.iqtree"));
     assert_non_null(report);
     const char *at = strstr(report, what);
-    double value;
+    double value = 0;
     if (!at || sscanf(at + strlen(what), "%lf", &value) != 1)
         fail_msg("no %s in\n%s", what, report);
     free(report);
