@@ -47,7 +47,7 @@ static void equals_beagle(void **state)
 #endif
 
 /* BEAGLE does not free all it allocates; the leak detector is to look at us. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libhmsbeagle\n";
