@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "model/artreeformer_model.h"
 #include "model/network.h"
+#include "nn/optim.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -212,6 +213,32 @@ static void probabilities_sum_to_one(void **state)
     }
 }
 
+/* Maximum likelihood on one tree: q is far from where it began, and still a distribution. */
+static void probabilities_sum_to_one_after_training(void **state)
+{
+    (void)state;
+    enum { TAXA = 7, STEPS = 200 };
+    topology_model *m = random_model(TAXA, 8, 2, 5);
+    int32_t *tree = random_trees(TAXA, 1, 6);
+    const double coefficient = -1;
+    double before, after;
+    optim o;
+    check_status(optim_init(&o, &m->params, optim_defaults(0.01), NULL));
+    check_status(m->ops->score(m, &before, tree, 1));
+    for (int step = 0; step < STEPS; step++) {
+        params_clear_grad(&m->params);
+        check_status(m->ops->gradient(m, NULL, tree, &coefficient, 1));
+        optim_update(&o, 1);
+        m->ops->changed(m);
+    }
+    check_status(m->ops->score(m, &after, tree, 1));
+    assert_true(after > before + 2);
+    check_near(excess(m), 0, 1e-12);
+    optim_free(&o);
+    free(tree);
+    m->ops->free(m);
+}
+
 static void no_last_layer_is_uniform(void **state)
 {
     (void)state;
@@ -388,6 +415,7 @@ int main(void)
         cmocka_unit_test(golden_steps),
         cmocka_unit_test(golden_gradients),
         cmocka_unit_test(probabilities_sum_to_one),
+        cmocka_unit_test(probabilities_sum_to_one_after_training),
         cmocka_unit_test(no_last_layer_is_uniform),
         cmocka_unit_test(fast_is_plain),
         cmocka_unit_test(finite_differences),
