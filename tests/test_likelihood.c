@@ -382,6 +382,19 @@ static void threads_and_batches_change_no_bit(void **state)
     problem_free(&p);
 }
 
+/* So many patterns that the padding of 19 blocks could be a whole block. */
+static void blocks_are_filled(void **state)
+{
+    (void)state;
+    problem p = problem_random(27, 19 * 121, 1, 14);
+    subst_model m = model_of("JC+G4{0.5}", NULL);
+    double value, plain;
+    evaluate(&value, NULL, &p, NULL, &m, 1, 1, cpu_best());
+    check_status(likelihood_plain(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
+    check_close(value, plain, 1e-12);
+    problem_free(&p);
+}
+
 /* So many blocks that a task has several. */
 static void many_patterns(void **state)
 {
@@ -607,6 +620,7 @@ int main(void)
         cmocka_unit_test(gradients_are_signed_differences),
         cmocka_unit_test(levels_agree_with_the_oracle_at_odd_sizes),
         cmocka_unit_test(threads_and_batches_change_no_bit),
+        cmocka_unit_test(blocks_are_filled),
         cmocka_unit_test(many_patterns),
         cmocka_unit_test(scaling_changes_nothing),
         cmocka_unit_test(large_trees_do_not_underflow),

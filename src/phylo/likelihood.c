@@ -86,7 +86,7 @@ static layout layout_of(int n_taxa, size_t n_patterns, const subst_model *m, int
     layout s = {.n_taxa = n_taxa, .n_edges = topology_edges(n_taxa), .n_steps = n_taxa - 2};
     size_t categories = (size_t)m->n_categories;
     size_t per_pattern = 4 * sizeof(double) * (size_t)n_taxa * (categories + 1);
-    size_t block = BLOCK_BYTES / per_pattern;
+    size_t block = BLOCK_BYTES / per_pattern / LANES * LANES;
     block = block < MIN_BLOCK ? MIN_BLOCK : block > MAX_BLOCK ? MAX_BLOCK : block;
     s.n_blocks = (n_patterns + block - 1) / block;
     s.n_tasks = s.n_blocks < MAX_TASKS ? s.n_blocks : MAX_TASKS;
