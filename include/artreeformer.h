@@ -25,9 +25,9 @@
  * Every function that can fail returns ART_OK or a negative status. A constructor sets *out to
  * NULL when it fails, and every _free accepts NULL. Whoever gets an object from a constructor
  * frees it; strings that are returned belong to the object. The library never prints, exits,
- * reads the environment or keeps global state; different objects may be used from different
- * threads at the same time, one object may not. Results depend on the seed and not on the number
- * of threads. */
+ * reads the environment or keeps global state. One object belongs to one thread at a time; so do
+ * all models together, because the BLAS underneath need not be safe to call from two threads (the
+ * library's own threads never do). Results depend on the seed and not on the number of threads. */
 #ifndef ARTREEFORMER_H
 #define ARTREEFORMER_H
 

@@ -68,7 +68,8 @@ typedef struct workbench {
 
 enum { ROWS = 100, WIDTH = 200, PRODUCTS = 64 }; /* shapes of the readout's larger layer */
 
-/* One thread's share of PRODUCTS products of a tile with a weight matrix. */
+/* One thread's share of PRODUCTS products of a tile with a weight matrix. A BLAS that is not
+ * thread-safe may get the numbers wrong; only the time counts here. */
 static void multiply(void *context, int part, int worker)
 {
     (void)worker;

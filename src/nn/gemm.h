@@ -1,5 +1,6 @@
 /* gemm.h: the one wrapper around BLAS. Matrices are row-major; ld is the distance between
- * rows. Serial: threads belong to the caller. A BLAS may choose another kernel for another
+ * rows. Serial, and to be called from one thread at a time: Debian's serial OpenBLAS is not
+ * thread-safe and gives wrong numbers otherwise. A BLAS may choose another kernel for another
  * shape, so results are the same bits only for the same shapes. */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
