@@ -111,6 +111,10 @@ static void agrees_with_plain_at_odd_sizes(void **state)
             check_near(again[i], log_q[i], 1e-10 * edges);
             check_near(log_q[i], plain, OUTPUT_TOLERANCE * 5 * edges);
         }
+        const double coefficient[5] = {1, 1, 1, 1, 1};
+        memcpy(log_q, again, sizeof log_q);
+        check_status(m->ops->gradient(m, again, length, decision, coefficient, k));
+        assert_memory_equal(again, log_q, sizeof log_q); /* what score says, to the bit */
         free(length);
         free(decision);
         m->ops->free(m);
@@ -123,15 +127,25 @@ static void unlikely_lengths_have_no_density(void **state)
     branch_model *m = make_model(4, 3, NULL);
     int32_t decision[1] = {1};
     static const double bad[] = {0, -1, HUGE_VAL, (double)NAN};
-    double length[5] = {0.1, 0.2, 0.3, 0.4, 0.5}, log_q;
+    double length[5] = {0.1, 0.2, 0.3, 0.4, 0.5}, log_q, one = 1;
     check_status(m->ops->score(m, &log_q, length, decision, 1));
     assert_true(isfinite(log_q));
     for (size_t i = 0; i < 4; i++) {
         length[i] = bad[i];
         check_status(m->ops->score(m, &log_q, length, decision, 1));
         assert_true(isinf(log_q) && log_q < 0);
+        log_q = 0;
+        check_status(m->ops->gradient(m, &log_q, length, decision, &one, 1));
+        assert_true(isinf(log_q) && log_q < 0);
+        for (size_t j = 0; j < m->params.total; j++)
+            assert_true(m->params.grad[j] == 0);
         length[i] = 0.1;
     }
+    check_status(m->ops->gradient(m, NULL, length, decision, &one, 1));
+    double sum = 0;
+    for (size_t j = 0; j < m->params.total; j++)
+        sum += fabs((double)m->params.grad[j]);
+    assert_true(sum > 0);
     m->ops->free(m);
 }
 
@@ -256,6 +270,50 @@ static void gradient_agrees_with_finite_differences(void **state)
     m->ops->free(m);
 }
 
+/* sum of c_i log q(length_i | tree_i) by the plain definition. */
+static double plain_sum(branch_model *m, const double *c, const double *length,
+                        const int32_t *decision, int k)
+{
+    const int n = m->n_taxa;
+    double sum = 0, log_q;
+    for (int i = 0; i < k; i++) {
+        check_status(m->ops->plain(m, &log_q, length + (ptrdiff_t)i * topology_edges(n),
+                                   decision + (ptrdiff_t)i * (n - 3)));
+        sum += c[i] * log_q;
+    }
+    return sum;
+}
+
+static void density_gradient_agrees_with_finite_differences(void **state)
+{
+    (void)state;
+    enum { N = 7, K = 8, EDGES = 2 * N - 3 };
+    branch_model *m = make_model(N, 5, NULL);
+    int32_t *decision = random_trees(N, K);
+    double length[K * EDGES], c[K];
+    rng r = rng_at(7, RNG_TEST, 0, 0);
+    for (int i = 0; i < K * EDGES; i++) /* not the model's own: eps is not centred */
+        length[i] = 0.1 * rng_exponential(&r);
+    for (int i = 0; i < K; i++)
+        c[i] = rng_normal(&r);
+    check_status(m->ops->gradient(m, NULL, length, decision, c, K));
+    for (int i = 0; i < m->params.count; i++)
+        for (size_t j = 0; j < m->params.entry[i].size; j++) {
+            real *x = params_value(&m->params, i) + j, x0 = *x, step = (real)1e-6;
+            *x = x0 + step;
+            double up = plain_sum(m, c, length, decision, K);
+            *x = x0 - step;
+            double down = plain_sum(m, c, length, decision, K);
+            *x = x0;
+            /* central differences: error step^2 plus rounding of the sum (about 100) over 2
+             * steps; the gradients are of order 10 */
+            check_near((double)params_grad(&m->params, i)[j], (up - down) / (2 * (double)step),
+                       2e-6);
+        }
+    free(decision);
+    m->ops->free(m);
+}
+
 #endif
 
 /* One round of sample and backward; lengths, log q and gradient in one block to compare. */
@@ -273,6 +331,7 @@ static double *one_round(size_t *count, int k, int threads, const int32_t *decis
     for (size_t i = 0; i < all + trees; i++)
         up[i] = 1 + (double)(i % 7);
     check_status(m->ops->backward(m, up, up + all));
+    check_status(m->ops->gradient(m, NULL, up, decision, up + all, k));
     for (size_t i = 0; i < m->params.total; i++)
         out[all + trees + i] = (double)m->params.grad[i];
     free(up);
@@ -397,6 +456,7 @@ static void nothing_is_allocated_after_the_first_call(void **state)
         check_status(m->ops->sample(m, length, log_q, decision, k, 1, RNG_TEST, 0, 0));
         check_status(m->ops->backward(m, length, log_q));
         check_status(m->ops->score(m, log_q, length, decision, k));
+        check_status(m->ops->gradient(m, log_q, length, decision, log_q, k));
         m->ops->changed(m);
     }
     assert_int_equal(memory_count(), before);
@@ -476,6 +536,7 @@ int main(void)
         cmocka_unit_test(draws_have_the_moments),
 #if REAL_IS_DOUBLE
         cmocka_unit_test(gradient_agrees_with_finite_differences),
+        cmocka_unit_test(density_gradient_agrees_with_finite_differences),
 #endif
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(batches_are_sums_of_trees),

@@ -232,6 +232,12 @@ static int sample(branch_model *base, double *length, double *log_q, const int32
     return ART_OK;
 }
 
+/* eps of a log length. */
+static double noise_of(double log_length, double mean, double log_std)
+{
+    return (log_length - mean - SHIFT) * exp(-log_std);
+}
+
 /* log q of lengths [edges] given the parameters of their tree. */
 static double log_density(const double *length, const double *mean, const double *log_std,
                           int edges)
@@ -241,7 +247,7 @@ static double log_density(const double *length, const double *mean, const double
         if (!(length[e] > 0) || isinf(length[e]))
             return -HUGE_VAL;
         double log_length = log(length[e]);
-        double eps = (log_length - mean[e] - SHIFT) * exp(-log_std[e]);
+        double eps = noise_of(log_length, mean[e], log_std[e]);
         log_q -= 0.5 * eps * eps + log_std[e] + HALF_LOG_2PI + log_length;
     }
     return log_q;
@@ -392,6 +398,35 @@ static int backward(branch_model *base, const double *dlength, const double *dlo
     return ART_OK;
 }
 
+/* d log_q / d mean = eps / s,  d log_q / d log_std = eps^2 - 1, at fixed length. */
+static int gradient(branch_model *base, double *log_q, const double *length,
+                    const int32_t *decision, const double *coefficient, int k)
+{
+    lognormal *m = of(base);
+    batch *b = &m->batch;
+    const size_t edges = (size_t)topology_edges(base->n_taxa);
+    int status = forward(m, decision, k);
+    if (!status)
+        status = begin_backward(m);
+    if (status)
+        return status;
+    for (int i = 0; i < k; i++) {
+        const double *x = length + (size_t)i * edges;
+        const double *mean = b->mean + (size_t)b->trees.of[i] * edges;
+        const double *log_std = b->log_std + (size_t)b->trees.of[i] * edges;
+        const double value = log_density(x, mean, log_std, (int)edges);
+        if (log_q)
+            log_q[i] = value;
+        for (size_t e = 0; e < edges && isfinite(value); e++) {
+            const double eps = noise_of(log(x[e]), mean[e], log_std[e]);
+            collect(b, i, e, edges, coefficient[i] * eps * exp(-log_std[e]),
+                    coefficient[i] * (eps * eps - 1));
+        }
+    }
+    end_backward(m);
+    return ART_OK;
+}
+
 /* The model */
 
 /* A Linear's weight and bias are uniform in +-1/sqrt(fan in), LayerNorm is 1 and 0. */
@@ -457,6 +492,7 @@ static const branch_model_ops OPS = {
     .name = "lognormal",
     .sample = sample,
     .score = score,
+    .gradient = gradient,
     .backward = backward,
     .initialise = initialise,
     .changed = changed,

@@ -25,6 +25,12 @@ typedef struct branch_model_ops {
     int (*score)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
                  int k);
 
+    /* Adds the gradient of sum_i coefficient[i] * log q(length_i | tree_i), at the given lengths,
+     * to params.grad. Also writes log_q [k] if not NULL. A tree whose log_q is -inf adds
+     * nothing. */
+    int (*gradient)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
+                    const double *coefficient, int k);
+
     /* After sample: with L a function of (length, log_q), given dlength [k][2N-3] = dL/dlength
      * at fixed log_q and dlog_q [k] = dL/dlog_q, adds the reparametrised dL/dparameters. */
     int (*backward)(branch_model *m, const double *dlength, const double *dlog_q);
