@@ -4,7 +4,6 @@
 #include "support/table_model.h"
 
 #include "artreeformer.h"
-#include "infer/density.h"
 #include "infer/divergence.h"
 #include "infer/evidence.h"
 #include "infer/posterior.h"
@@ -189,42 +188,6 @@ static void weights_correct_a_wrong_q(void **state)
     fixture_close(&f);
 }
 
-static void density_learns_weights(void **state)
-{
-    (void)state;
-    int32_t decision[4 * 2];
-    const double weight[4] = {4, 3, 2, 1};
-    for (int i = 0; i < 4; i++)
-        table_decision(decision + 2 * i, 4 * i);
-    topology_model *model;
-    task *job;
-    trainer *loop;
-    train_settings set = quick(6000);
-    set.average = 0.999;
-    set.average_from = 1000;
-    check_status(table_model_create(&model));
-    model->ops->initialise(model, 2);
-    check_status(density_create(&job, model, decision, weight, 4, 20, 3));
-    check_status(trainer_create(&loop, job, &set, NULL));
-    while (loop->step < set.steps)
-        check_status(trainer_advance(loop, NULL));
-    divergence raw, averaged;
-    check_status(divergence_compute(&raw, model, decision, weight, 4, 3));
-    trainer_swap_average(loop);
-    check_status(divergence_compute(&averaged, model, decision, weight, 4, 3));
-    trainer_swap_average(loop);
-    assert_true(raw.kl >= 0 && raw.kl < 0.02);
-    assert_true(averaged.kl >= 0 && averaged.kl < 0.02);
-    assert_true(averaged.kl != raw.kl);
-    double entropy = 0;
-    for (int i = 0; i < 4; i++)
-        entropy -= weight[i] / 10 * log(weight[i] / 10);
-    check_near(raw.cross_entropy - raw.kl, entropy, 1e-12);
-    trainer_free(loop);
-    job->ops->free(job);
-    model->ops->free(model);
-}
-
 static void annealing_schedule(void **state)
 {
     (void)state;
@@ -363,7 +326,6 @@ int main(void)
         cmocka_unit_test(every_estimator_finds_the_target),
         cmocka_unit_test(best_trees_are_all_kept),
         cmocka_unit_test(weights_correct_a_wrong_q),
-        cmocka_unit_test(density_learns_weights),
         cmocka_unit_test(annealing_schedule),
         cmocka_unit_test(broken_steps_do_not_update),
         cmocka_unit_test(self_check_stops_the_run),

@@ -1,5 +1,6 @@
-/* density.h: the task of `fit`: maximum likelihood on weighted trees. Every step draws a batch
- * from the weights and minimises minus its mean log q. */
+/* density.h: maximum likelihood on weighted draws: of topologies (the task of `fit`), or of branch
+ * lengths given their topologies. Every step draws a batch from the weights and minimises minus
+ * its mean log q. */
 #ifndef INFER_DENSITY_H
 #define INFER_DENSITY_H
 
@@ -9,5 +10,12 @@
  * *out is freed through its ops. */
 int density_create(task **out, topology_model *trees, const int32_t *decision, const double *weight,
                    size_t count, int batch, uint64_t seed);
+
+/* The same for log q(length_i | tree_i), with length [count][2N-3], borrowed too; a topology may
+ * occur any number of times. The task has no topology model. task_step.distinct counts
+ * topologies if equal ones stand together in decision. */
+int branch_density_create(task **out, branch_model *branches, const int32_t *decision,
+                          const double *length, const double *weight, size_t count, int batch,
+                          uint64_t seed);
 
 #endif

@@ -5,21 +5,34 @@
 #include <math.h>
 #include <string.h>
 
+static int compare(double fast, double plain, const char *what, diag *d)
+{
+    /* float rounding through some dozens of steps; a fault of code or machine is far larger */
+    if (fabs(fast - plain) <= 2e-3 + 1e-4 * fabs(plain))
+        return ART_OK;
+    return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
+                      "self-check: log q of %s is %.9g, but %.9g by the plain double kernels -- "
+                      "please report this; the machine may be faulty",
+                      what, fast, plain);
+}
+
 int task_verify_tree(topology_model *trees, const int32_t *decision, diag *d)
 {
     double fast, plain;
     int status = trees->ops->score(trees, &fast, decision, 1);
     if (!status)
         status = trees->ops->plain(trees, &plain, decision);
-    if (status)
-        return status;
-    /* float rounding through some dozens of steps; a fault of code or machine is far larger */
-    if (!(fabs(fast - plain) <= 2e-3 + 1e-4 * fabs(plain)))
-        return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
-                          "self-check: log q of a tree is %.9g, but %.9g by the plain double "
-                          "kernels -- please report this; the machine may be faulty",
-                          fast, plain);
-    return ART_OK;
+    return status ? status : compare(fast, plain, "a tree", d);
+}
+
+int task_verify_lengths(branch_model *branches, const double *length, const int32_t *decision,
+                        diag *d)
+{
+    double fast, plain;
+    int status = branches->ops->score(branches, &fast, length, decision, 1);
+    if (!status)
+        status = branches->ops->plain(branches, &plain, length, decision);
+    return status ? status : compare(fast, plain, "branch lengths", d);
 }
 
 int task_distinct(const int32_t *decision, int k, int n)

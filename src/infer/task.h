@@ -38,12 +38,15 @@ typedef struct task_ops {
 
 struct task {
     const task_ops *ops;
-    topology_model *trees;  /* borrowed */
-    branch_model *branches; /* borrowed; NULL where there are none */
+    topology_model *trees; /* borrowed, as branches; NULL where the step has no part for it */
+    branch_model *branches;
 };
 
-/* For verify: log q of one tree [N-3] by the fast path against the plain definition. */
+/* For verify: log q of one tree [N-3], or of its lengths [2N-3], by the fast path against the
+ * plain definition. */
 int task_verify_tree(topology_model *trees, const int32_t *decision, diag *d);
+int task_verify_lengths(branch_model *branches, const double *length, const int32_t *decision,
+                        diag *d);
 
 /* How many of k trees [k][n] are distinct. O(k^2 n) at worst, for batches of particles. */
 int task_distinct(const int32_t *decision, int k, int n);

@@ -28,6 +28,14 @@ static optim_settings optimiser(const train_settings *set, double rate, double a
     return o;
 }
 
+static int add_part(trainer *t, optim *part, params *p, optim_settings settings, pool *threads)
+{
+    int status = optim_init(part, p, settings, threads);
+    if (!status)
+        t->part[t->parts++] = part;
+    return status;
+}
+
 int trainer_create(trainer **out, task *job, const train_settings *settings, pool *threads)
 {
     *out = NULL;
@@ -36,11 +44,13 @@ int trainer_create(trainer **out, task *job, const train_settings *settings, poo
         return ART_ERR_NOMEM;
     t->job = job;
     t->set = *settings;
-    int status = optim_init(&t->trees, &job->trees->params,
-                            optimiser(settings, settings->tree_rate, settings->average), threads);
+    int status = ART_OK;
+    if (job->trees)
+        status = add_part(t, &t->trees, &job->trees->params,
+                          optimiser(settings, settings->tree_rate, settings->average), threads);
     if (!status && job->branches)
-        status = optim_init(&t->branches, &job->branches->params,
-                            optimiser(settings, settings->branch_rate, 0), threads);
+        status = add_part(t, &t->branches, &job->branches->params,
+                          optimiser(settings, settings->branch_rate, 0), threads);
     if (status)
         trainer_free(t);
     else
@@ -57,6 +67,15 @@ void trainer_free(trainer *t)
     free(t);
 }
 
+/* The models' parameters are not what they were. */
+static void changed(task *job)
+{
+    if (job->trees)
+        job->trees->ops->changed(job->trees);
+    if (job->branches)
+        job->branches->ops->changed(job->branches);
+}
+
 double trainer_anneal(const trainer *t)
 {
     if (t->set.anneal_steps <= 0)
@@ -67,32 +86,31 @@ double trainer_anneal(const trainer *t)
 /* Norm of all gradients; ART_ERR_NUMERIC if one is not finite. */
 static int gradient_norm(trainer *t, double *norm)
 {
-    double branch_norm = 0;
-    int status = optim_norm(&t->trees, norm);
-    if (!status && t->job->branches)
-        status = optim_norm(&t->branches, &branch_norm);
-    *norm = hypot(*norm, branch_norm);
+    int status = ART_OK;
+    *norm = 0;
+    for (int i = 0; i < t->parts && !status; i++) {
+        double part;
+        status = optim_norm(t->part[i], &part);
+        *norm = hypot(*norm, part);
+    }
     return status;
 }
 
 static void update(trainer *t, double scale)
 {
-    optim_update(&t->trees, scale);
-    t->job->trees->ops->changed(t->job->trees);
-    if (t->job->branches) {
-        optim_update(&t->branches, scale);
-        t->job->branches->ops->changed(t->job->branches);
-    }
+    for (int i = 0; i < t->parts; i++)
+        optim_update(t->part[i], scale);
+    changed(t->job);
 }
 
 static void count_step(trainer *t, const task_step *done, double norm)
 {
-    const topology_work *work = &t->job->trees->work;
+    const topology_work work = t->job->trees ? t->job->trees->work : (topology_work){0};
     t->scalar[TRAIN_LOSS] += done->loss;
     t->scalar[TRAIN_NORM] += norm;
     t->scalar[TRAIN_DISTINCT] += done->distinct;
-    t->scalar[TRAIN_WORK_DONE] += work->done;
-    t->scalar[TRAIN_WORK_UNSHARED] += work->unshared;
+    t->scalar[TRAIN_WORK_DONE] += work.done;
+    t->scalar[TRAIN_WORK_UNSHARED] += work.unshared;
     t->scalar[TRAIN_COUNTED]++;
     if (isfinite(done->best) &&
         (t->scalar[TRAIN_HAS_BEST] == 0 || done->best > t->scalar[TRAIN_BEST])) {
@@ -105,9 +123,8 @@ static void count_step(trainer *t, const task_step *done, double norm)
 static int compute(trainer *t, task_step *done)
 {
     task *job = t->job;
-    params_clear_grad(&job->trees->params);
-    if (job->branches)
-        params_clear_grad(&job->branches->params);
+    for (int i = 0; i < t->parts; i++)
+        params_clear_grad(t->part[i]->p);
     return job->ops->step(job, done, (uint32_t)t->step, trainer_anneal(t));
 }
 
@@ -156,7 +173,7 @@ void trainer_report(trainer *t, train_report *out)
         .objective = -t->scalar[TRAIN_LOSS] / n,
         .best = t->scalar[TRAIN_HAS_BEST] != 0 ? t->scalar[TRAIN_BEST] : (double)NAN,
         .gradient_norm = t->scalar[TRAIN_NORM] / n,
-        .rate = optim_rate(&t->trees.settings, t->step),
+        .rate = optim_rate(&t->part[0]->settings, t->step),
         .anneal = trainer_anneal(t),
         .distinct = t->scalar[TRAIN_DISTINCT] / n,
         .saved = unshared > 0 ? 1 - t->scalar[TRAIN_WORK_DONE] / unshared : 0,
@@ -176,19 +193,25 @@ void trainer_swap_average(trainer *t)
     t->job->trees->ops->changed(t->job->trees);
 }
 
+/* Of an optimiser's tensors in a checkpoint. */
+static const char *prefix(const trainer *t, const optim *o)
+{
+    return o == &t->trees ? "optim." : "optim.branches.";
+}
+
 int trainer_save(trainer *t, safetensors *s)
 {
     task *job = t->job;
     t->saved_counts[0] = t->step;
     t->saved_counts[1] = t->skipped;
     t->saved_counts[2] = t->skipped_in_row;
-    int status = params_store(s, &job->trees->params, job->trees->params.value, "");
-    if (!status)
-        status = optim_store(s, &t->trees, "optim.");
-    if (!status && job->branches)
-        status = params_store(s, &job->branches->params, job->branches->params.value, "");
-    if (!status && job->branches)
-        status = optim_store(s, &t->branches, "optim.branches.");
+    int status = ART_OK;
+    for (int i = 0; i < t->parts && !status; i++) {
+        const optim *o = t->part[i];
+        status = params_store(s, o->p, o->p->value, "");
+        if (!status)
+            status = optim_store(s, o, prefix(t, o));
+    }
     if (!status)
         status = safetensors_add(s, "train.counts", TENSOR_I64, 1, (size_t[]){3}, t->saved_counts);
     if (!status)
@@ -216,21 +239,19 @@ static int load_counters(trainer *t, safetensors *s, const char *file, diag *d)
 int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)
 {
     task *job = t->job;
-    int status = params_load(job->trees->params.value, &job->trees->params, s, "", file, d);
-    if (!status)
-        status = optim_load(&t->trees, s, "optim.", file, d);
-    if (!status && job->branches)
-        status = params_load(job->branches->params.value, &job->branches->params, s, "", file, d);
-    if (!status && job->branches)
-        status = optim_load(&t->branches, s, "optim.branches.", file, d);
+    int status = ART_OK;
+    for (int i = 0; i < t->parts && !status; i++) {
+        optim *o = t->part[i];
+        status = params_load(o->p->value, o->p, s, "", file, d);
+        if (!status)
+            status = optim_load(o, s, prefix(t, o), file, d);
+    }
     if (!status)
         status = load_counters(t, s, file, d);
     if (!status)
         status = job->ops->load(job, s, file, d);
     if (!status)
         status = safetensors_unused(s, file, d);
-    job->trees->ops->changed(job->trees);
-    if (job->branches)
-        job->branches->ops->changed(job->branches);
+    changed(job);
     return status;
 }

@@ -42,7 +42,7 @@ typedef struct train_report {
     double objective;     /* bound or mean log q: minus the loss */
     double best;          /* best value of the target since the start; NaN where there is none */
     double gradient_norm; /* of all parameters */
-    double rate;          /* of the tree model, now */
+    double rate;          /* of the tree model (of the branch model if it is alone), now */
     double anneal;        /* now */
     double distinct;      /* trees per step */
     double saved;         /* share of the network's work that sharing saved */
@@ -69,8 +69,10 @@ typedef struct trainer {
     int64_t step;    /* steps done */
     int64_t skipped; /* of these without update, and how many of the last ones in a row */
     int64_t skipped_in_row;
-    optim trees;
-    optim branches; /* unused where the task has no branch model */
+    optim trees; /* all zero where the task has no such model */
+    optim branches;
+    optim *part[2]; /* those of the two that are there */
+    int parts;
     double scalar[TRAIN_SCALARS];
     int64_t saved_counts[3];
 } trainer;
@@ -94,7 +96,8 @@ double trainer_anneal(const trainer *t);
 /* Fills out and begins a new interval. */
 void trainer_report(trainer *t, train_report *out);
 
-/* Exchanges the tree model's weights with their moving average; call it twice to come back. */
+/* Exchanges the tree model's weights with their moving average; call it twice to come back.
+ * There must be one. */
 void trainer_swap_average(trainer *t);
 
 /* Everything the next step depends on, as tensors of a checkpoint: parameters, optimiser,
