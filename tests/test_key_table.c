@@ -41,6 +41,12 @@ static void keys_are_numbered_as_they_come(void **state)
             assert_int_equal(key_table_find(&t, seen[i]), count - 1 - i);
             assert_memory_equal(key_table_at(&t, count - 1 - i), seen[i], size);
         }
+        key_table_clear(&t);
+        assert_int_equal(t.count, 0);
+        assert_int_equal(key_table_find(&t, seen[0]), KEY_NONE);
+        for (size_t i = 0; i < count; i++) /* the room is still there */
+            assert_int_equal(key_table_put(&t, seen[i]), i);
+        assert_int_equal(key_table_find(&t, seen[count - 1]), count - 1);
         key_table_free(&t);
         key_table_free(&t);
     }

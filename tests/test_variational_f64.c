@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include "support/exact.h"
 
+#include "artreeformer.h"
 #include "base/rng.h"
 #include "infer/variational.h"
 #include "model/artreeformer_model.h"
@@ -97,10 +98,40 @@ static void branch_gradient_is_that_of_the_loss(void **state)
     fixture_close(&f);
 }
 
+/* The self-check of a step finds a branch model whose fast path is wrong by a little. */
+static int score_off(branch_model *m, double *log_q, const double *length, const int32_t *decision,
+                     int k)
+{
+    int status = m->ops->plain(m, log_q, length, decision);
+    *log_q += 0.02;
+    assert_int_equal(k, 1);
+    return status;
+}
+
+static void self_check_looks_at_branch_lengths(void **state)
+{
+    (void)state;
+    fixture f;
+    task_step out;
+    diag d;
+    diag_init(&d);
+    fixture_open(&f);
+    check_status(f.job->ops->step(f.job, &out, 0, 1));
+    check_status(f.job->ops->verify(f.job, &d));
+    branch_model_ops wrong = *f.source.branches->ops;
+    wrong.score = score_off;
+    f.source.branches->ops = &wrong;
+    assert_int_equal(f.job->ops->verify(f.job, &d), ART_ERR_NUMERIC);
+    assert_non_null(strstr(d.message[0].text, "log q of branch lengths"));
+    diag_free(&d);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(branch_gradient_is_that_of_the_loss),
+        cmocka_unit_test(self_check_looks_at_branch_lengths),
     };
     return cmocka_run_group_tests_name("variational_f64", tests, NULL, NULL);
 }

@@ -37,6 +37,13 @@ static void fill_slots(key_table *t)
         t->slot[slot_of(t, key_table_at(t, i))] = (uint32_t)(i + 1);
 }
 
+void key_table_clear(key_table *t)
+{
+    t->count = 0;
+    if (t->slots)
+        fill_slots(t);
+}
+
 int key_table_reserve(key_table *t, size_t more)
 {
     if (more <= t->room - t->count)
@@ -60,18 +67,22 @@ int key_table_reserve(key_table *t, size_t more)
     return ART_OK;
 }
 
-int key_table_add(key_table *t, const void *key, size_t *number)
+size_t key_table_put(key_table *t, const void *key)
 {
-    int status = key_table_reserve(t, 1);
-    if (status)
-        return status;
     size_t at = slot_of(t, key);
     if (t->slot[at] == 0) {
         memcpy(t->key + t->count * t->size, key, t->size);
         t->slot[at] = (uint32_t)++t->count;
     }
-    *number = t->slot[at] - 1;
-    return ART_OK;
+    return t->slot[at] - 1;
+}
+
+int key_table_add(key_table *t, const void *key, size_t *number)
+{
+    int status = key_table_reserve(t, 1);
+    if (status == ART_OK)
+        *number = key_table_put(t, key);
+    return status;
 }
 
 int64_t key_table_find(const key_table *t, const void *key)

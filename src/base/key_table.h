@@ -28,11 +28,17 @@ typedef struct key_table {
 void key_table_init(key_table *t, size_t size);
 void key_table_free(key_table *t); /* safe on a zeroed or freed one */
 
+/* No keys, the memory kept. O(room). */
+void key_table_clear(key_table *t);
+
 /* Room for so many more keys. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31. */
 int key_table_reserve(key_table *t, size_t more);
 
 /* The number of the key, which is added if it is new; into *number. O(size). */
 int key_table_add(key_table *t, const void *key, size_t *number);
+
+/* The same where room is reserved for one more, so that it cannot fail. */
+size_t key_table_put(key_table *t, const void *key);
 
 /* The number of the key, KEY_NONE if it is not there. O(size). */
 int64_t key_table_find(const key_table *t, const void *key);

@@ -3,6 +3,7 @@
 #define INFER_BEST_TREES_H
 
 #include "base/diag.h"
+#include "base/key_table.h"
 #include "base/safetensors.h"
 
 #include <stdint.h>
@@ -10,12 +11,10 @@
 enum { BEST_TREES_KEPT = 10000 };
 
 typedef struct best_trees {
-    int n_decisions;   /* per tree, N - 3 */
-    double value;      /* -inf before the first tree */
-    int64_t count;     /* distinct trees at that value, those beyond BEST_TREES_KEPT not counted */
-    int32_t *decision; /* [count][N-3] in order of discovery */
-    int32_t *slot;     /* open addressing on the decisions: index + 1, 0 where empty */
-    double saved[1];   /* what a checkpoint holds of the scalars */
+    int n_decisions; /* per tree, N - 3 */
+    double value;    /* -inf before the first tree */
+    key_table trees; /* their decisions, in order of discovery; those beyond are not kept */
+    double saved[1]; /* what a checkpoint holds of the scalars */
 } best_trees;
 
 int best_trees_init(best_trees *b, int n_taxa);

@@ -86,8 +86,7 @@ static int density_step(task *t, task_step *out, uint32_t step, double anneal)
 static int density_verify(task *t, diag *d)
 {
     const density *s = (const density *)t;
-    return t->trees ? task_verify_tree(t->trees, s->decision, d)
-                    : task_verify_lengths(t->branches, s->length, s->decision, d);
+    return task_verify_tree(t, s->decision, s->length, d);
 }
 
 static int density_save(task *t, safetensors *s)

@@ -42,13 +42,12 @@ struct task {
     branch_model *branches;
 };
 
-/* For verify: log q of one tree [N-3], or of its lengths [2N-3], by the fast path against the
- * plain definition. */
-int task_verify_tree(topology_model *trees, const int32_t *decision, diag *d);
-int task_verify_lengths(branch_model *branches, const double *length, const int32_t *decision,
-                        diag *d);
+/* For verify: two evaluations of what is named agree within the tolerance, or are the same
+ * infinity. Otherwise it is reported in the diag: ART_ERR_NUMERIC. */
+int task_agree(const char *what, double fast, double plain, double tolerance, diag *d);
 
-/* How many of k trees [k][n] are distinct. O(k^2 n) at worst, for batches of particles. */
-int task_distinct(const int32_t *decision, int k, int n);
+/* For verify: log q of one tree [N-3] and of its branch lengths [2N-3], whichever the task has a
+ * model of, by the fast path against the plain definition. */
+int task_verify_tree(const task *t, const int32_t *decision, const double *length, diag *d);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "infer/best_trees.h"
+#include "model/distinct.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ typedef struct variational {
     task base;
     particle_source source;
     particles draws;
+    distinct topologies; /* of the draws */
     estimator kind;
     double *share; /* [K] */
     double *dlogq; /* [K] */
@@ -41,7 +43,8 @@ static int variational_step(task *t, task_step *out, uint32_t step, double annea
     particles_weigh(p, anneal);
     double bound = objective_gradient(v->share, v->dlogq, p->weight, p->k, v->kind);
     *out = (task_step){.loss = -bound, .best = -INFINITY, .trees = p->k};
-    out->distinct = task_distinct(p->decision, p->k, p->n_taxa - 3);
+    distinct_set(&v->topologies, p->decision, p->k);
+    out->distinct = v->topologies.count;
     for (int i = 0; i < p->k; i++) {
         out->best = fmax(out->best, p->value[i]);
         best_trees_add(&v->best, p->value[i], p->decision + (size_t)i * (size_t)(p->n_taxa - 3));
@@ -59,20 +62,14 @@ static int variational_verify(task *t, diag *d)
     variational *v = (variational *)t;
     target *goal = v->source.goal;
     double fast, plain;
-    int status = task_verify_tree(t->trees, v->draws.decision, d);
+    int status = task_verify_tree(t, v->draws.decision, v->draws.length, d);
     if (status)
         return status;
     goal->ops->evaluate(goal, &fast, NULL, v->draws.decision, v->draws.length, 1);
     status = goal->ops->plain(goal, &plain, v->draws.decision, v->draws.length);
-    if (status)
-        return status;
     /* sums of a few thousand terms in double */
-    if (!(fabs(fast - plain) <= 1e-9 * fabs(plain)))
-        return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
-                          "self-check: the target of a sampled tree is %.17g, but %.17g by the "
-                          "plain kernels -- please report this; the machine may be faulty",
-                          fast, plain);
-    return ART_OK;
+    return status ? status
+                  : task_agree("the target of a sampled tree", fast, plain, 1e-9 * fabs(plain), d);
 }
 
 static int variational_save(task *t, safetensors *s)
@@ -89,6 +86,7 @@ static void variational_free(task *t)
 {
     variational *v = (variational *)t;
     particles_free(&v->draws);
+    distinct_free(&v->topologies);
     best_trees_free(&v->best);
     free(v->share);
     free(v->dlogq);
@@ -113,7 +111,8 @@ int variational_create(task **out, const particle_source *source, int k, estimat
     v->share = mem_zeros((size_t)k, sizeof *v->share);
     v->dlogq = mem_zeros((size_t)k, sizeof *v->dlogq);
     if (particles_init(&v->draws, k, n_taxa, source->branches != NULL) ||
-        best_trees_init(&v->best, n_taxa) || !v->share || !v->dlogq) {
+        distinct_reserve(&v->topologies, k, n_taxa) || best_trees_init(&v->best, n_taxa) ||
+        !v->share || !v->dlogq) {
         variational_free(&v->base);
         return ART_ERR_NOMEM;
     }
@@ -129,6 +128,6 @@ double variational_best(const task *t)
 int variational_best_trees(const task *t, const int32_t **decision)
 {
     const variational *v = (const variational *)t;
-    *decision = v->best.decision;
-    return (int)v->best.count;
+    *decision = key_table_at(&v->best.trees, 0);
+    return (int)v->best.trees.count;
 }

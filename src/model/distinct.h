@@ -8,17 +8,15 @@
 #ifndef MODEL_DISTINCT_H
 #define MODEL_DISTINCT_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/key_table.h"
 
 typedef struct distinct {
-    int n_taxa;        /* N */
-    int room;          /* trees that the arrays hold */
-    int count;         /* distinct trees, in the order in which they first occur */
-    int32_t *decision; /* [count][N-3] */
-    int32_t *of;       /* [k] */
-    int32_t *slot;     /* [slots] open addressing: number of a tree + 1, 0 where empty */
-    size_t slots;      /* a power of two, at least twice the room */
+    int n_taxa;              /* N */
+    int count;               /* distinct trees, in the order in which they first occur */
+    const int32_t *decision; /* [count][N-3]: the keys */
+    int32_t *of;             /* [k] */
+    int room;                /* trees that the arrays hold */
+    key_table keys;
 } distinct;
 
 /* Room for batches of up to k trees. */
