@@ -1,6 +1,7 @@
 #include "base/buffer.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 
 #include <stdarg.h>
@@ -105,10 +106,10 @@ static void add_number(buffer *b, const char *text)
 void buffer_double(buffer *b, double value, int digits)
 {
     char text[400];
-    int precision = digits > 0 ? digits : 15;
-    do /* what printf wrote is in the form and locale that strtod reads */
-        snprintf(text, sizeof text, "%.*g", precision, value);
-    while (digits <= 0 && precision++ < 17 && strtod(text, NULL) != value);
+    if (digits > 0)
+        snprintf(text, sizeof text, "%.*g", digits, value);
+    else
+        format_real(text, sizeof text, value);
     add_number(b, text);
 }
 

@@ -53,12 +53,9 @@ char *format_seconds(char *out, size_t size, double seconds)
 
 char *format_real(char *out, size_t size, double value)
 {
-    char text[FORMAT_SIZE];
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    snprintf(out, size, "%s", text);
+    int digits = 15; /* every decimal of so many digits is the shortest of its double */
+    do               /* what printf wrote is in the form and locale that strtod reads */
+        snprintf(out, size, "%.*g", digits, value);
+    while (digits++ < 17 && strtod(out, NULL) != value);
     return out;
 }

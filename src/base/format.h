@@ -17,7 +17,7 @@ char *format_bytes(char *out, size_t size, double bytes);
 /* "0.25 s", "12.3 s", "4 min 05 s", "3 h 12 min", "2 d 5 h" */
 char *format_seconds(char *out, size_t size, double seconds);
 
-/* The shortest of %.6g .. %.17g that reads back as the same number: "0.1", "1e-05". */
+/* The shortest of %.15g, %.16g, %.17g that reads back as the same number: "0.1", "1e-05". */
 char *format_real(char *out, size_t size, double value);
 
 #endif
