@@ -86,7 +86,7 @@ static void score_is_the_same_with_every_embedding(void **state)
     golden_load(&g, "small_n8");
     scratch_make();
     const char *model = shared_path("golden/small_n8.safetensors"), *trees = golden_trees(&g);
-    static const char *const ways[] = {"two-pass", "iterate", "power"};
+    static const char *const ways[] = {"two-pass", "iterated", "squared"};
     for (int w = 0; w < 3; w++) {
         run_result r = run_format("score --embedding %s --model %s %s", ways[w], model, trees);
         check_run(&r, ways[w], 0, "index\tlog_q", NULL);
@@ -263,7 +263,7 @@ static void sample_is_reproducible(void **state)
 static void embed_gives_hitting_probabilities(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"projected", "two-pass", "iterate", "power"};
+    static const char *const ways[] = {"projected", "two-pass", "iterated", "squared"};
     scratch_make();
     scratch_write("quartet.nwk", "((t1,t2),(t3,t4));\n");
     for (int w = 0; w < 4; w++) {

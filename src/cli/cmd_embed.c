@@ -20,7 +20,7 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_FILES(settings, trees, "TREE", REQUIRED, "Newick or NEXUS trees; - is standard input"),
     OPTION_HEADING("What to do"),
-    OPTION_CHOICE(settings, embedding, "--embedding", OPTIONAL, "projected|two-pass|iterate|power",
+    OPTION_CHOICE(settings, embedding, "--embedding", OPTIONAL, EMBEDDING_METHODS,
                   "how: by elimination (the first two are the same here), by iteration, or by "
                   "squaring the iteration"),
     OPTION_REAL(settings, tolerance, "--tolerance", OPTIONAL, 1e-15, 1,

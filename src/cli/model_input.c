@@ -13,10 +13,8 @@ const option MODEL_OPTIONS[] = {
     OPTION_END,
 };
 
-/* In the order of enum embedding_method. */
 const option MODEL_SPEED_OPTIONS[] = {
-    OPTION_CHOICE(model_settings, embedding, "--embedding", OPTIONAL,
-                  "projected|two-pass|iterate|power",
+    OPTION_CHOICE(model_settings, embedding, "--embedding", OPTIONAL, EMBEDDING_METHODS,
                   "how node embeddings are computed; the results agree to rounding"),
     OPTION_SIZE(model_settings, cache_memory, "--cache-memory", LOCAL,
                 "memory for partial trees that may come again; 0 for none"),

@@ -88,21 +88,6 @@ void embedding_extend_backward(real *dx, const embedding_plan *p, int width)
     embedding_kernels_at(cpu_best())->extend_back(dx, p, width);
 }
 
-static const char *const method_name[] = {"projected", "two-pass", "iterated", "squared"};
-
-const char *embedding_method_name(embedding_method m)
-{
-    return method_name[m];
-}
-
-int embedding_method_of(const char *name)
-{
-    for (int m = EMBEDDING_PROJECTED; m <= EMBEDDING_SQUARED; m++)
-        if (strcmp(name, method_name[m]) == 0)
-            return m;
-    return -1;
-}
-
 /* f [2n-2][n] with unit vectors at the leaves and zero inside. */
 static void set_leaves(double *f, int n)
 {

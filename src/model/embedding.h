@@ -70,12 +70,11 @@ typedef enum embedding_method {
     EMBEDDING_SQUARED,   /* the same, squaring the iteration matrix ("power trick") */
 } embedding_method;
 
-/* "projected", "two-pass", "iterated", "squared"; -1 for any other text. */
-const char *embedding_method_name(embedding_method m);
-int embedding_method_of(const char *name);
+/* What users call them, in that order. */
+#define EMBEDDING_METHODS "projected|two-pass|iterated|squared"
 
 /* The spectral radius of the iteration is below this for every tree. */
-#define EMBEDDING_RATE 0.94280904158206337 /* 2 sqrt(2) / 3 */
+#define EMBEDDING_RATE    0.94280904158206337 /* 2 sqrt(2) / 3 */
 
 /* f [2n-2][n]: the embedding of the unit vectors, in double, whatever the method; projected
  * means the elimination on the identity's rows, the same as two-pass. The iterations stop when
