@@ -26,6 +26,24 @@ int host_cores(void)
     return online > 0 ? (int)online : 1;
 }
 
+const char *host_processor(char *name, size_t size)
+{
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    snprintf(name, size, "unknown");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) == 0 && value) {
+            value += strspn(value, ": \t");
+            snprintf(name, size, "%.*s", (int)strcspn(value, "\n"), value);
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+    return name;
+}
+
 double host_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -7,6 +7,9 @@
 /* Cores this process may use. */
 int host_cores(void);
 
+/* The processor's name; "unknown" where the system does not tell. Cut at size. */
+const char *host_processor(char *name, size_t size);
+
 /* Bytes of memory of this machine; 0 if not known. */
 double host_memory(void);
 

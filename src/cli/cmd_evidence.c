@@ -44,23 +44,6 @@ static double trained_prior_rate(const model_file *m)
     return rate > 0 ? rate : 10;
 }
 
-/* row[i] becomes the row of the alignment that is taxon i of the model. */
-static int match_taxa(dataset *data, const model_file *m, const char *path, diag *d)
-{
-    taxa rows;
-    taxa_init(&rows);
-    int status = ART_OK;
-    for (int i = 0; i < data->alignment.n_taxa && !status; i++)
-        status = taxa_add(&rows, data->alignment.name[i], strlen(data->alignment.name[i]));
-    if (!status)
-        status = taxa_compare(&rows, "the alignment", &m->taxa, "the model",
-                              (diag_place){.file = path}, d);
-    if (!status)
-        taxa_map(data->row, &m->taxa, &rows);
-    taxa_free(&rows);
-    return status;
-}
-
 static int print(session *s, const evaluation *e, const evaluation_settings *set)
 {
     json_t *figures = evaluation_json(e, set);
@@ -97,7 +80,7 @@ static int run(session *s, void *chosen)
     if (!status)
         status = dataset_read(&data, &o->data, &s->diag);
     if (!status)
-        status = match_taxa(&data, &m, o->data.alignment, &s->diag);
+        status = dataset_match(&data, &m.taxa, o->data.alignment, &s->diag);
     if (!status)
         status = model_string_parse(&model, m.substitution, &data.alignment, &s->diag);
     if (!status)

@@ -42,13 +42,20 @@ static int read_order(taxa *t, const char *path, diag *d)
     return status;
 }
 
+/* The names as they are in the alignment. */
+static int name_rows(taxa *rows, const alignment *a)
+{
+    int status = ART_OK;
+    taxa_init(rows);
+    for (int i = 0; i < a->n_taxa && status == ART_OK; i++)
+        status = taxa_add(rows, a->name[i], strlen(a->name[i]));
+    return status;
+}
+
 static int settle_order(dataset *data, const char *order, diag *d)
 {
-    taxa rows; /* as in the file */
-    taxa_init(&rows);
-    int status = ART_OK;
-    for (int i = 0; i < data->alignment.n_taxa && status == ART_OK; i++)
-        status = taxa_add(&rows, data->alignment.name[i], strlen(data->alignment.name[i]));
+    taxa rows;
+    int status = name_rows(&rows, &data->alignment);
     if (status == ART_OK && order) {
         status = read_order(&data->taxa, order, d);
         if (status == ART_OK)
@@ -76,6 +83,22 @@ int dataset_read(dataset *data, const dataset_settings *settings, diag *d)
                                  .full_names = settings->full_names};
     int status = alignment_read(&data->alignment, settings->alignment, &options, d);
     return status ? status : settle_order(data, settings->order, d);
+}
+
+int dataset_match(dataset *data, const taxa *names, const char *path, diag *d)
+{
+    taxa rows;
+    int status = name_rows(&rows, &data->alignment);
+    if (status == ART_OK)
+        status =
+            taxa_compare(&rows, "the alignment", names, "the model", (diag_place){.file = path}, d);
+    taxa_free(&data->taxa);
+    if (status == ART_OK)
+        status = taxa_copy(&data->taxa, names);
+    if (status == ART_OK)
+        taxa_map(data->row, names, &rows);
+    taxa_free(&rows);
+    return status;
 }
 
 void dataset_free(dataset *data)

@@ -27,6 +27,10 @@ typedef struct dataset {
 int dataset_read(dataset *data, const dataset_settings *settings, diag *d);
 void dataset_free(dataset *data); /* safe on a zeroed one */
 
+/* The order of a model's taxa instead; path is the alignment's, for messages. ART_ERR_MISMATCH if
+ * they are not the same names. */
+int dataset_match(dataset *data, const taxa *names, const char *path, diag *d);
+
 /* What identifies the data: sizes and a hash of names in order, states and weights. A new
  * object, NULL if memory is short. */
 json_t *dataset_identity(const dataset *data);

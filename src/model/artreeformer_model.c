@@ -189,7 +189,7 @@ static int model_sample(topology_model *m, int32_t *decision, double *log_q, int
         status = tile_reserve(&a->engine.kept, entries, edges);
     if (status)
         return status;
-    m->work = (topology_work){0, (double)edges};
+    m->work = (topology_work){.unshared = (double)edges};
     for (int done = 0, count; done < k; done += count) {
         count = begin(a, k - done < most ? k - done : most);
         for (int i = 0; i < count; i++)
@@ -240,7 +240,7 @@ static int model_score(topology_model *m, double *log_q, const int32_t *decision
         status = reserve(a, most);
     if (status)
         return status;
-    m->work = (topology_work){0, (double)trie_tree_edges(m->n_taxa) * k};
+    m->work = (topology_work){.unshared = (double)trie_tree_edges(m->n_taxa) * k};
     for (int done = 0, count; done < k; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
         count = begin(a, k - done < most ? k - done : most);
@@ -307,7 +307,7 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
         status = reserve_gradient(a, most);
     if (status)
         return status;
-    m->work = (topology_work){0, (double)trie_tree_edges(m->n_taxa) * k};
+    m->work = (topology_work){.unshared = (double)trie_tree_edges(m->n_taxa) * k};
     for (int done = 0, count; done < k && m->n_taxa > 3; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
         double mass = 0;
@@ -320,7 +320,8 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
         m->work.done += (double)a->offset[a->n_list];
         for (int i = 0; i < count; i++)
             mass += fabs(coefficient[done + i]);
-        engine_gradient(&a->engine, &m->params, a->list, a->offset, a->weight, a->n_list, mass);
+        m->work.followed += (double)engine_gradient(&a->engine, &m->params, a->list, a->offset,
+                                                    a->weight, a->n_list, mass);
         if (log_q)
             sum_log_q(a, log_q + done, trees, count);
     }

@@ -273,8 +273,9 @@ typedef struct descent {
     const double *weight;
     int n_chunks;
     size_t bound[ENGINE_CHUNKS + 1];
-    size_t size;     /* of a block of sums */
-    double left_out; /* per edge */
+    size_t followed[ENGINE_CHUNKS]; /* edges that a chunk went back through */
+    size_t size;                    /* of a block of sums */
+    double left_out;                /* per edge */
 } descent;
 
 /* The gradient of sum_e weight_e log p_e is weight_e - p_e sum(weight). */
@@ -309,7 +310,8 @@ static double negligible(const real *dlogit, size_t count, double most)
     return ldexp(0.5, -power);
 }
 
-static void group_backward(const descent *v, sums *g, size_t from, int count, engine_worker *w)
+/* Returns how many edges it went back through. */
+static size_t group_backward(const descent *v, sums *g, size_t from, int count, engine_worker *w)
 {
     engine *e = v->engine;
     const panels *p = &e->panels;
@@ -330,7 +332,7 @@ static void group_backward(const descent *v, sums *g, size_t from, int count, en
         w->dlogit[rows++] = w->dlogit[i];
     }
     if (rows == 0)
-        return;
+        return 0;
     memset(w->nodes.drow, 0, (edges + (size_t)count) * d * sizeof *w->nodes.drow);
     memset(w->nodes.dshift, 0, (size_t)count * 2 * d * sizeof *w->nodes.dshift);
     readout_backward(g, w->nodes.drow, w->nodes.dshift, w->dlogit, w->row, rows, t, first, p,
@@ -340,11 +342,12 @@ static void group_backward(const descent *v, sums *g, size_t from, int count, en
         trie_tree(&w->nodes.tree, &e->trie, entry[i], w->path);
         nodes_embed_backward(g, t, first, first + i, p, &w->nodes);
     }
+    return (size_t)rows;
 }
 
 static void backward_chunk(void *context, int task, int thread)
 {
-    const descent *v = context;
+    descent *v = context;
     engine *e = v->engine;
     real *block = e->sums + (size_t)task * v->size;
     const size_t last = v->bound[task + 1];
@@ -352,7 +355,7 @@ static void backward_chunk(void *context, int task, int thread)
     memset(block, 0, v->size * sizeof *block);
     for (size_t i = v->bound[task]; i < last;) {
         const size_t count = group_size(e, v->entry + i, last - i, GROUP_EDGES);
-        group_backward(v, &g, i, (int)count, &e->worker[thread]);
+        v->followed[task] += group_backward(v, &g, i, (int)count, &e->worker[thread]);
         i += count;
     }
 }
@@ -385,9 +388,10 @@ static void set_bounds(descent *v, size_t count)
     v->bound[chunks] = count;
 }
 
-void engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
-                     const double *weight, size_t count, double mass)
+size_t engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
+                       const double *weight, size_t count, double mass)
 {
+    size_t followed = 0;
     descent v = {.engine = e, .entry = entry, .offset = offset, .weight = weight};
     v.size = sums_size(&e->panels);
     v.left_out = mass * LEFT_OUT / (double)offset[count];
@@ -396,4 +400,7 @@ void engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *o
     pool_run(e->threads, v.n_chunks > 1 ? SLICES : 0, add_slice, &v);
     sums g = sums_of(e->sums, &e->panels);
     sums_finish(p, &g, &e->panels, e->scratch);
+    for (int c = 0; c < v.n_chunks; c++)
+        followed += v.followed[c];
+    return followed;
 }

@@ -60,8 +60,9 @@ size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep);
  * Edges that hardly matter (neither taken nor probable) are not followed back: those of the
  * smallest derivatives, as long as the derivatives left out add up to no more than a millionth
  * of mass (in double, to less than rounding). mass is the size of the weights, the sum of
- * their |coefficients|. In a model that has learned, that is most edges. */
-void engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
-                     const double *weight, size_t count, double mass);
+ * their |coefficients|. In a model that has learned, that is most edges. Returns the edges that
+ * were followed. */
+size_t engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
+                       const double *weight, size_t count, double mass);
 
 #endif

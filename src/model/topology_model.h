@@ -16,10 +16,12 @@ typedef struct topology_model topology_model;
 
 /* What the last sample, score or gradient call did: how many step evaluations (partial trees)
  * it needed and how many it would have needed without sharing, weighted by their edges.
- * done / unshared is the share of the work that remained. */
+ * done / unshared is the share of the work that remained; a gradient is followed back through
+ * `followed` of the edges that are done. */
 typedef struct topology_work {
     double done;
     double unshared;
+    double followed;
 } topology_work;
 
 typedef struct topology_model_ops {

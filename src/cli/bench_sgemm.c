@@ -1,0 +1,75 @@
+#include "cli/bench_sgemm.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "cli/bench_clock.h"
+#include "cli/progress.h"
+#include "model/readout.h"
+#include "nn/gemm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = READOUT_ROWS, TILES = 12, RUNS = 7 };
+
+/* Numbers of one thread: two matrices of rows and one of weights, the largest of each. */
+static size_t share(int d)
+{
+    const size_t wide = 2 * (size_t)d;
+    return 2 * ROWS * wide + wide * wide;
+}
+
+int sgemm_bench_open(sgemm_bench *b, int d, pool *threads)
+{
+    *b = (sgemm_bench){.threads = threads, .d = d};
+    b->block = mem_aligned(share(d) * (size_t)pool_threads(threads), sizeof *b->block);
+    gemm_serial();
+    return b->block ? ART_OK : ART_ERR_NOMEM;
+}
+
+void sgemm_bench_close(sgemm_bench *b)
+{
+    free(b->block);
+    memset(b, 0, sizeof *b);
+}
+
+/* One layer on one tile: y = x W^T, or dx = dy W and dW = dy^T x. */
+static void multiply(real *x, real *y, real *w, int in, int out, sgemm_pass pass)
+{
+    if (pass == SGEMM_FORWARD) {
+        gemm(GEMM_NT, y, out, x, in, w, in, ROWS, out, in, 0);
+    } else {
+        gemm(GEMM_NN, x, in, y, out, w, in, ROWS, in, out, 0);
+        gemm(GEMM_TN, w, in, y, out, x, in, out, in, ROWS, 0);
+    }
+}
+
+/* A BLAS that is not thread-safe may get the numbers wrong; only the time counts here, and all
+ * numbers are zero. */
+static void multiply_tiles(void *context, int part, int worker)
+{
+    (void)worker;
+    const sgemm_bench *b = context;
+    const int d = b->d;
+    real *x = b->block + share(d) * (size_t)part, *y = x + 2 * ROWS * d, *w = y + 2 * ROWS * d;
+    for (int i = 0; i < TILES; i++) {
+        multiply(x, y, w, d, d, b->pass);
+        multiply(x, y, w, d, 2 * d, b->pass);
+        multiply(x, y, w, 2 * d, 2 * d, b->pass);
+    }
+}
+
+double sgemm_bench_rate(sgemm_bench *b, sgemm_pass pass)
+{
+    const int threads = pool_threads(b->threads);
+    const double d = b->d, products = pass == SGEMM_FORWARD ? 1 : 2;
+    double seconds[RUNS];
+    b->pass = pass;
+    pool_run(b->threads, threads, multiply_tiles, b);
+    for (int i = 0; i < RUNS; i++) {
+        const double start = clock_seconds();
+        pool_run(b->threads, threads, multiply_tiles, b);
+        seconds[i] = clock_seconds() - start;
+    }
+    return products * 2 * 7 * d * d * ROWS * TILES * threads / spread_of(seconds, RUNS).median;
+}
