@@ -9,6 +9,7 @@
 #include "report/summary.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
 
@@ -80,9 +81,22 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-static const char *const FILES[] = {
-    ".metrics.jsonl", ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs", ".contree",
-    ".con.tre",       ".map.nwk",           ".splits.tsv", ".report.txt", ".json",    NULL};
+static const char *const FILES[] = {".metrics.jsonl",
+                                    ".model.safetensors",
+                                    ".trees",
+                                    ".trace.tsv",
+                                    ".trprobs",
+                                    ".contree",
+                                    ".con.tre",
+                                    ".map.nwk",
+                                    ".splits.tsv",
+                                    ".report.txt",
+                                    ".report.html",
+                                    ".json",
+                                    NULL};
+
+static const run_view VIEW = {
+    .what = "training", .objective = "bound", .best = "best_log_likelihood", .best_sign = 1};
 
 static int make_models(job *j, const settings *o, const subst_model *model)
 {
@@ -103,7 +117,7 @@ static int make_models(job *j, const settings *o, const subst_model *model)
     return ART_OK;
 }
 
-/* <prefix>.report.txt */
+/* <prefix>.report.txt and .html */
 static int write_page(job *j, const settings *o, const evaluation *e, const char *model)
 {
     session *s = j->run.session;
@@ -121,13 +135,19 @@ static int write_page(job *j, const settings *o, const evaluation *e, const char
         {"substitution model", model},    {"prior", prior},
         {"training", training},           {"seed", seed},
     };
-    buffer text;
-    buffer_init(&text);
-    int status = page_compose(&text, facts, (int)(sizeof facts / sizeof facts[0]), &e->evidence,
-                              &e->posterior);
+    trace bound = {0};
+    char *metrics = session_path(s, ".metrics.jsonl");
+    int status = metrics ? trace_read(&bound, metrics, VIEW.objective) : ART_ERR_NOMEM;
     if (!status)
-        status = page_write(s->prefix, &text, &s->diag);
-    buffer_free(&text);
+        status = page_write(s->prefix,
+                            &(page){.fact = facts,
+                                    .n_facts = (int)(sizeof facts / sizeof facts[0]),
+                                    .evidence = &e->evidence,
+                                    .posterior = &e->posterior,
+                                    .bound = &bound},
+                            &s->diag);
+    trace_free(&bound);
+    free(metrics);
     return status;
 }
 
@@ -168,7 +188,7 @@ static int say_results(session *s, const evaluation *e)
     buffer_free(&text);
     evaluation_say(s, e);
     log_info(&s->log,
-             "look at %s.report.txt first; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
+             "look at %s.report.html first; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
              s->prefix, s->prefix, s->prefix);
     return status;
 }
@@ -176,8 +196,6 @@ static int say_results(session *s, const evaluation *e)
 static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
-    static const run_view VIEW = {
-        .what = "training", .objective = "bound", .best = "best_log_likelihood", .best_sign = 1};
     job j = {0};
     evaluation e = {0};
     subst_model model;

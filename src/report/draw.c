@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "report/layout.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +19,7 @@ static const char *const BOX[SETS] = {" ", "│", "│", "│", "─", "┘", "�
 typedef struct canvas {
     int rows, columns;
     unsigned char *cell; /* [rows][columns] */
-    int *x, *y;          /* [nodes] */
-    int *low;            /* [nodes] row of the last child */
-    double *depth;       /* [nodes] */
+    int *x, *y;          /* [nodes] column and row */
 } canvas;
 
 static unsigned char *at(canvas *v, int row, int column)
@@ -28,58 +27,21 @@ static unsigned char *at(canvas *v, int row, int column)
     return &v->cell[(size_t)row * (size_t)v->columns + (size_t)column];
 }
 
-/* Distance of every node from the root, in steps if a branch length is not known. */
-static void find_depths(canvas *v, const consensus *c)
+/* Columns follow the layout, with room for a support on every inner branch; rows do exactly. */
+static void place(canvas *v, const consensus *c, const layout *l, int columns)
 {
-    int known = 1;
-    for (int32_t i = 1; i < c->count; i++)
-        known &= !isnan(c->node[i].length);
-    v->depth[0] = 0;
-    for (int32_t i = 1; i < c->count; i++)
-        v->depth[i] = v->depth[c->node[i].parent] + (known ? c->node[i].length : 1);
-}
-
-/* Columns follow the depths, with room for a support on every inner branch. */
-static int place_columns(canvas *v, const consensus *c, int columns)
-{
-    double deepest = 0;
-    int last = 0;
-    for (int32_t i = 0; i < c->count; i++)
-        deepest = fmax(deepest, v->depth[i]);
-    double scale = deepest > 0 ? (columns - 1) / deepest : 0;
-    v->x[0] = 0;
-    for (int32_t i = 1; i < c->count; i++) {
-        int least =
-            v->x[c->node[i].parent] + (c->node[i].taxon < 0 ? SUPPORT_BRANCH : LEAST_BRANCH);
-        int wanted = (int)lround(v->depth[i] * scale);
-        v->x[i] = wanted > least ? wanted : least;
-        last = v->x[i] > last ? v->x[i] : last;
-    }
-    return last + 1;
-}
-
-/* Taxa from top to bottom in the order of the nodes; an inner node between its first and its
- * last child. On the way back all children of a node come before it, the first one last. */
-static int place_rows(canvas *v, const consensus *c)
-{
-    int row = 0;
+    double scale = l->width > 0 ? (columns - 1) / l->width : 0;
+    v->columns = 1;
+    v->rows = LINES_PER_TAXON * (c->n_taxa - 1) + 1;
     for (int32_t i = 0; i < c->count; i++) {
-        v->y[i] = v->low[i] = -1;
-        if (c->node[i].taxon >= 0) {
-            v->y[i] = v->low[i] = row;
-            row += LINES_PER_TAXON;
-        }
-    }
-    for (int32_t i = c->count - 1; i >= 0; i--) {
         int32_t parent = c->node[i].parent;
-        v->y[i] = (v->y[i] + v->low[i]) / 2;
-        if (parent < 0)
-            continue;
-        v->y[parent] = v->y[i];
-        if (v->low[parent] < 0)
-            v->low[parent] = v->y[i];
+        int room = c->node[i].taxon < 0 ? SUPPORT_BRANCH : LEAST_BRANCH;
+        int least = parent < 0 ? 0 : v->x[parent] + room;
+        int wanted = (int)lround(l->x[i] * scale);
+        v->x[i] = wanted > least ? wanted : least;
+        v->y[i] = (int)(l->y[i] * LINES_PER_TAXON);
+        v->columns = v->x[i] >= v->columns ? v->x[i] + 1 : v->columns;
     }
-    return row - LINES_PER_TAXON + 1;
 }
 
 /* The branch above a node: down or up along the parent's column, then to the right. */
@@ -131,15 +93,11 @@ static void write_row(buffer *out, canvas *v, int row, const char *name)
 int draw_tree(buffer *out, const consensus *c, const taxa *names, int columns)
 {
     size_t n = (size_t)c->count;
-    canvas v = {.x = mem_zeros(n, sizeof *v.x),
-                .y = mem_zeros(n, sizeof *v.y),
-                .low = mem_zeros(n, sizeof *v.low),
-                .depth = mem_zeros(n, sizeof *v.depth)};
-    int status = v.x && v.y && v.low && v.depth ? ART_OK : ART_ERR_NOMEM;
+    layout l = {0};
+    canvas v = {.x = mem_zeros(n, sizeof *v.x), .y = mem_zeros(n, sizeof *v.y)};
+    int status = v.x && v.y ? layout_make(&l, c) : ART_ERR_NOMEM;
     if (!status) {
-        find_depths(&v, c);
-        v.columns = place_columns(&v, c, columns);
-        v.rows = place_rows(&v, c);
+        place(&v, c, &l, columns);
         v.cell = mem_zeros((size_t)v.rows * (size_t)v.columns, 1);
         status = v.cell ? ART_OK : ART_ERR_NOMEM;
     }
@@ -159,10 +117,9 @@ int draw_tree(buffer *out, const consensus *c, const taxa *names, int columns)
         }
         status = buffer_status(out);
     }
+    layout_free(&l);
     free(v.x);
     free(v.y);
-    free(v.low);
-    free(v.depth);
     free(v.cell);
     return status;
 }

@@ -3,11 +3,38 @@
 #include "artreeformer.h"
 #include "base/output.h"
 #include "report/draw.h"
+#include "report/page_html.h"
 #include "tree/tree_write.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { DRAWN_COLUMNS = 50, BEST_TOPOLOGIES = 10, PATH = 4096 };
+enum { DRAWN_COLUMNS = 50 };
+
+const double PAGE_CREDIBLE[] = {0.5, 0.9, 0.95, 0.99, 0};
+
+__attribute__((format(printf, 3, 4))) static void set(page_figure *f, const char *name,
+                                                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    f->name = name;
+    vsnprintf(f->value, sizeof f->value, format, args);
+    va_end(args);
+}
+
+void page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
+{
+    page_figure *f = figure;
+    set(f++, "estimate", "%.3f", e->log_evidence);
+    set(f++, "standard error", "%.3f", e->log_evidence_se);
+    set(f++, "deviation of one repeat", "%.3f", e->log_evidence_sd);
+    set(f++, "1-sample lower bound", "%.3f", e->lower_bound_1);
+    set(f++, "10-sample lower bound", "%.3f", e->lower_bound_10);
+    set(f++, "effective sample size", "%.0f of %ld draws", e->ess, e->total);
+    set(f++, "Pareto k", "%.2f", e->pareto_k);
+}
 
 int page_tree(buffer *out, const posterior *p)
 {
@@ -21,14 +48,11 @@ int page_tree(buffer *out, const posterior *p)
 
 static void put_evidence(buffer *out, const evidence *e)
 {
-    buffer_printf(out, "Log marginal likelihood (evidence)\n");
-    buffer_printf(out, "  estimate                 %.3f\n", e->log_evidence);
-    buffer_printf(out, "  standard error           %.3f\n", e->log_evidence_se);
-    buffer_printf(out, "  deviation of one repeat  %.3f\n", e->log_evidence_sd);
-    buffer_printf(out, "  1-sample lower bound     %.3f\n", e->lower_bound_1);
-    buffer_printf(out, "  10-sample lower bound    %.3f\n", e->lower_bound_10);
-    buffer_printf(out, "  effective sample size    %.0f of %ld draws\n", e->ess, e->total);
-    buffer_printf(out, "  Pareto k                 %.2f\n", e->pareto_k);
+    page_figure figure[PAGE_FIGURES];
+    page_figures(figure, e);
+    buffer_text(out, "Log marginal likelihood (evidence)\n");
+    for (int i = 0; i < PAGE_FIGURES; i++)
+        buffer_printf(out, "  %-24s %s\n", figure[i].name, figure[i].value);
     const char *warning = evidence_warning(e->pareto_k);
     if (*warning)
         buffer_printf(out, "  WARNING: %s\n", warning);
@@ -36,15 +60,14 @@ static void put_evidence(buffer *out, const evidence *e)
 
 static int put_topologies(buffer *out, const tree_set *trees)
 {
-    static const double LEVEL[] = {0.5, 0.9, 0.95, 0.99};
     buffer_printf(out, "Topologies: %zu distinct among the draws\n", trees->count);
-    for (size_t i = 0; i < sizeof LEVEL / sizeof LEVEL[0]; i++)
-        buffer_printf(out, "  %2.0f %% credible set  %zu\n", 100 * LEVEL[i],
-                      tree_set_credible(trees, LEVEL[i]));
+    for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
+        buffer_printf(out, "  %2.0f %% credible set  %zu\n", 100 * *share,
+                      tree_set_credible(trees, *share));
     tree_writer writer = {0};
     int status = tree_writer_init(&writer, &trees->taxa);
-    buffer_printf(out, "\nThe most probable ones\n");
-    for (size_t i = 0; i < trees->count && i < BEST_TOPOLOGIES && !status; i++) {
+    buffer_text(out, "\nThe most probable ones\n");
+    for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
         buffer_printf(out, "  %.4f  ", trees->weight[i]);
         tree_write_newick(out, &writer, tree_set_decision(trees, i), NULL);
         buffer_char(out, '\n');
@@ -53,33 +76,41 @@ static int put_topologies(buffer *out, const tree_set *trees)
     return status;
 }
 
-int page_compose(buffer *out, const page_fact *facts, int n_facts, const evidence *e,
-                 const posterior *p)
+int page_text(buffer *out, const page *p)
 {
     buffer_printf(out, "ARTreeFormer %s: Bayesian inference of a tree\n\n", art_version());
-    for (int i = 0; i < n_facts; i++)
-        buffer_printf(out, "  %-24s %s\n", facts[i].name, facts[i].value);
+    for (int i = 0; i < p->n_facts; i++)
+        buffer_printf(out, "  %-24s %s\n", p->fact[i].name, p->fact[i].value);
     buffer_char(out, '\n');
-    put_evidence(out, e);
+    put_evidence(out, p->evidence);
     buffer_char(out, '\n');
-    int status = put_topologies(out, &p->trees);
-    buffer_printf(out, "\nMajority consensus; the numbers are posterior probabilities of splits in "
-                       "percent,\nthe columns mean branch lengths\n\n");
+    int status = put_topologies(out, &p->posterior->trees);
+    buffer_text(out, "\nMajority consensus; the numbers are posterior probabilities of splits in "
+                     "percent,\nthe columns mean branch lengths\n\n");
     if (!status)
-        status = page_tree(out, p);
+        status = page_tree(out, p->posterior);
     return status ? status : buffer_status(out);
 }
 
-int page_write(const char *prefix, const buffer *text, diag *d)
+/* The files and who fills them, in the same order. */
+const char *const PAGE_SUFFIXES[] = {".report.txt", ".report.html", NULL};
+static int (*const COMPOSE[])(buffer *, const page *) = {page_text, page_html};
+
+int page_write(const char *prefix, const page *p, diag *d)
 {
-    char path[PATH];
-    output o = {0};
-    if (snprintf(path, sizeof path, "%s.report.txt", prefix) >= PATH)
-        return diag_error(d, ART_ERR_USAGE, (diag_place){0},
-                          "the prefix is too long -- shorten it");
-    int status = output_open(&o, path, d);
-    if (status)
-        return status;
-    output_write(&o, text->text, text->length);
-    return output_close(&o, d);
+    int status = ART_OK;
+    buffer text;
+    buffer_init(&text);
+    for (int i = 0; PAGE_SUFFIXES[i] && !status; i++) {
+        char *path = NULL;
+        buffer_clear(&text);
+        status = COMPOSE[i](&text, p);
+        if (!status && asprintf(&path, "%s%s", prefix, PAGE_SUFFIXES[i]) < 0)
+            status = ART_ERR_NOMEM;
+        else if (!status)
+            status = output_whole(path, text.text, text.length, d);
+        free(path);
+    }
+    buffer_free(&text);
+    return status;
 }

@@ -1,5 +1,9 @@
-/* page.h: the result of an inference on one page, `<prefix>.report.txt`: what was done, the
- * evidence and how far it can be trusted, the best topologies, the consensus tree drawn. */
+/* page.h: the result of an inference on one page: what was done, the evidence and how far it can
+ * be trusted, the best topologies, the consensus tree drawn.
+ *
+ *     <prefix>.report.txt      for the terminal
+ *     <prefix>.report.html     the same for the browser (page_html.h), with the splits, and how
+ *                              training went; one file that needs nothing else */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
@@ -7,6 +11,7 @@
 #include "base/diag.h"
 #include "infer/evidence.h"
 #include "infer/posterior.h"
+#include "report/trace.h"
 
 /* One line of what was done: "substitution model", "JC". Both borrowed. */
 typedef struct page_fact {
@@ -14,14 +19,37 @@ typedef struct page_fact {
     const char *value;
 } page_fact;
 
-/* p is finished. The text is added to out. */
-int page_compose(buffer *out, const page_fact *facts, int n_facts, const evidence *e,
-                 const posterior *p);
+/* All borrowed. */
+typedef struct page {
+    const page_fact *fact; /* [n_facts] */
+    int n_facts;
+    const evidence *evidence;
+    const posterior *posterior; /* finished */
+    const trace *bound;         /* during training; may have no points */
+} page;
 
-/* Writes it to <prefix>.report.txt. */
-int page_write(const char *prefix, const buffer *text, diag *d);
+extern const char *const PAGE_SUFFIXES[]; /* the suffixes above, NULL at the end */
 
-/* The majority consensus with supports in percent, drawn. */
+/* Writes both files. */
+int page_write(const char *prefix, const page *p, diag *d);
+
+/* The text of the first is added to out. */
+int page_text(buffer *out, const page *p);
+
+/* The figures of the evidence by name and as text, in the order in which they are shown. */
+enum { PAGE_FIGURES = 7, PAGE_FIGURE_SIZE = 64 };
+typedef struct page_figure {
+    const char *name;
+    char value[PAGE_FIGURE_SIZE];
+} page_figure;
+void page_figures(page_figure figure[PAGE_FIGURES], const evidence *e);
+
+/* The shares of the posterior whose credible sets are shown, 0 at the end; and how many of the
+ * best topologies are. */
+extern const double PAGE_CREDIBLE[];
+enum { PAGE_TOPOLOGIES = 10 };
+
+/* The majority consensus with supports in percent, drawn as text. */
 int page_tree(buffer *out, const posterior *p);
 
 #endif

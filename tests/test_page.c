@@ -1,0 +1,336 @@
+/* The report as text and as HTML, from a posterior made by hand. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/memory.h"
+
+#include "artreeformer.h"
+#include "report/draw.h"
+#include "report/markup.h"
+#include "report/page.h"
+#include "report/page_html.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 5, EDGES = 2 * N - 3, DRAWS = 4 };
+
+/* What a user may call a taxon. */
+static const char *const NAMES[N] = {"<script>alert(1)</script>", "a&b\"c'd", "=cmd()",
+                                     "\xC3\x9Cn\xC3\xAF", "e"};
+
+static const page_fact FACTS[] = {{"alignment", "</title><b>\xFF\x01&.fasta"},
+                                  {"substitution model", "GTR{1,2,3,4,5,6}+G4{0.5}"}};
+
+static const evidence EVIDENCE = {.log_evidence = -1234.5678,
+                                  .log_evidence_sd = 0.25,
+                                  .log_evidence_se = 0.0125,
+                                  .lower_bound_1 = -1236,
+                                  .lower_bound_10 = -1235,
+                                  .ess = 3,
+                                  .pareto_k = 0.75,
+                                  .total = DRAWS};
+
+/* Three draws of one tree and one of another, all of the same weight. */
+static void make_posterior(posterior *p)
+{
+    static int32_t decision[DRAWS][N - 3] = {{0, 1}, {0, 1}, {0, 1}, {1, 1}};
+    double length[DRAWS][EDGES], zero[DRAWS] = {0};
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < N; i++)
+        check_status(taxa_add(&names, NAMES[i], strlen(NAMES[i])));
+    for (int i = 0; i < DRAWS; i++)
+        for (int e = 0; e < EDGES; e++)
+            length[i][e] = 0.1 + 0.01 * i;
+    particles batch = {.k = DRAWS,
+                       .n_taxa = N,
+                       .decision = decision[0],
+                       .length = length[0],
+                       .log_q = zero,
+                       .log_b = zero,
+                       .value = zero,
+                       .log_prior = zero,
+                       .weight = zero};
+    check_status(posterior_init(p, &names, DRAWS, true));
+    check_status(posterior_add(p, &batch));
+    check_status(posterior_finish(p));
+    taxa_free(&names);
+}
+
+static page page_of(const posterior *p, const trace *bound)
+{
+    return (page){
+        .fact = FACTS, .n_facts = 2, .evidence = &EVIDENCE, .posterior = p, .bound = bound};
+}
+
+static void expect(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in\n%s", part, text);
+}
+
+/* The name of the tag at text, behind '<' or "</", and where it ends. */
+static const char *tag_name(char *name, const char *text)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]))
+        n++;
+    assert_in_range(n, 1, 15);
+    memcpy(name, text, n);
+    name[n] = '\0';
+    return text + n;
+}
+
+/* Attributes are name="value" up to '>' or "/>". */
+static const char *attributes(const char *text)
+{
+    while (*text == ' ') {
+        text += 1 + strcspn(text + 1, "=<>\" ");
+        assert_memory_equal(text, "=\"", 2);
+        text += 2;
+        text += strcspn(text, "\"<");
+        assert_int_equal(*text++, '"');
+    }
+    return text;
+}
+
+/* Every element is closed in its order, every '&' begins an entity, every '<' a tag. */
+static void check_well_formed(const char *text)
+{
+    char open[16][16], name[16];
+    int depth = 0;
+    size_t elements = 0;
+    expect(text, "<!DOCTYPE html>\n<html ");
+    for (const char *at = strstr(text, "<html "); *at; at++) {
+        assert_true(*at == '\n' || (unsigned char)*at >= ' ');
+        if (*at == '&') {
+            size_t n = strspn(at + 1, "#abcdefghijklmnopqrstuvwxyz0123456789");
+            assert_true(n > 0 && at[1 + n] == ';');
+        } else if (*at == '<' && at[1] == '/') {
+            at = tag_name(name, at + 2);
+            assert_true(depth > 0);
+            assert_string_equal(name, open[--depth]);
+            assert_int_equal(*at, '>');
+        } else if (*at == '<') {
+            at = attributes(tag_name(name, at + 1));
+            elements++;
+            assert_string_not_equal(name, "script");
+            if (*at == '/') {
+                at++;
+            } else {
+                assert_true(depth < 16);
+                strcpy(open[depth++], name);
+            }
+            assert_int_equal(*at, '>');
+        }
+    }
+    assert_int_equal(depth, 0);
+    assert_true(elements > 50);
+}
+
+static void text_stands_for_itself(void **state)
+{
+    (void)state;
+    static const char *const known[][2] = {
+        {"plain", "plain"},
+        {"<a href=\"x\">&amp;'</a>", "&lt;a href=&quot;x&quot;&gt;&amp;amp;&#39;&lt;/a&gt;"},
+        {"\xC3\x9C \xF0\x9F\x90\x8D", "\xC3\x9C \xF0\x9F\x90\x8D"},
+        {"\xFFx\xC3", "\xEF\xBF\xBDx\xEF\xBF\xBD"},
+        {"\x01\n\x7F", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+    };
+    buffer out;
+    buffer_init(&out);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        buffer_clear(&out);
+        markup_text(&out, known[i][0]);
+        assert_string_equal(out.text, known[i][1]);
+    }
+    buffer_free(&out);
+}
+
+static void html_is_whole_and_safe(void **state)
+{
+    (void)state;
+    posterior p = {0};
+    trace_point point[3] = {{1000, -1300}, {2000, -1250}, {3000, -1240}};
+    trace bound = {3, point};
+    make_posterior(&p);
+    page all = page_of(&p, &bound);
+    buffer out;
+    buffer_init(&out);
+    check_status(page_html(&out, &all));
+    check_well_formed(out.text);
+    static const char *const expected[] = {
+        "<title>ARTreeFormer: &lt;/title&gt;&lt;b&gt;\xEF\xBF\xBD\xEF\xBF\xBD&amp;.fasta</title>",
+        "GTR{1,2,3,4,5,6}+G4{0.5}",
+        ">-1234.568<",
+        ">0.013<",
+        ">0.250<",
+        ">3 of 4 draws<",
+        "Pareto k is 0.7 or more",
+        "50 %: 1; 90 %: 2; 95 %: 2; 99 %: 2.",
+        "<td class=\"n\">0.7500</td><td class=\"n\">0.7500</td>",
+        "<td class=\"n\">0.2500</td><td class=\"n\">1.0000</td>",
+        /* probability, its error sqrt(0.75 0.25 / 3), mean and deviation of 0.1, 0.11, 0.12 */
+        "<td class=\"n\">0.7500</td><td class=\"n\">0.2500</td><td class=\"n\">0.11000</td>"
+        "<td class=\"n\">0.00816</td>",
+        "&lt;script&gt;alert(1)&lt;/script&gt;</text>",
+        "a&amp;b&quot;c&#39;d</text>",
+        "\xC3\x9Cn\xC3\xAF</text>",
+        ">75</text>",
+        ">100</text>",
+        "<title>length 0.11",
+        "<path class=\"trace\" d=\"M",
+        ">-1240</text>",
+        ">3000</text>",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        expect(out.text, expected[i]);
+    /* one file that fetches nothing: the only addresses are names of name spaces */
+    for (const char *at = out.text; (at = strstr(at, "http")); at++)
+        assert_memory_equal(at - 7, "xmlns=\"", 7);
+    assert_null(strstr(out.text, "src="));
+    assert_null(strstr(out.text, "href="));
+    assert_null(strstr(out.text, "url("));
+    bound.count = 1; /* a line needs two points */
+    buffer_clear(&out);
+    check_status(page_html(&out, &all));
+    check_well_formed(out.text);
+    assert_null(strstr(out.text, "class=\"trace\""));
+    buffer_free(&out);
+    posterior_free(&p);
+}
+
+static void flat_traces_can_be_drawn(void **state)
+{
+    (void)state;
+    posterior p = {0};
+    make_posterior(&p);
+    static const double value[][2] = {{-7000, -7000}, {0, 0}, {-1e-13, 1e-13}, {-1e12, 1e12}};
+    buffer out;
+    buffer_init(&out);
+    for (size_t i = 0; i < sizeof value / sizeof value[0]; i++) {
+        trace_point point[2] = {{0, value[i][0]}, {1, value[i][1]}};
+        trace bound = {2, point};
+        page all = page_of(&p, &bound);
+        buffer_clear(&out);
+        check_status(page_html(&out, &all));
+        check_well_formed(out.text);
+        assert_null(strstr(out.text, "nan"));
+        assert_true(out.length < 50000);
+    }
+    buffer_free(&out);
+    posterior_free(&p);
+}
+
+static void both_files_are_written(void **state)
+{
+    (void)state;
+    posterior p = {0};
+    trace bound = {0};
+    make_posterior(&p);
+    page all = page_of(&p, &bound);
+    check_status(page_write(scratch_path("run"), &all, NULL));
+    char *text = file_text(scratch_path("run.report.txt"));
+    char *html = file_text(scratch_path("run.report.html"));
+    assert_true(text && html);
+    check_well_formed(html);
+    static const char *const expected[] = {
+        "  estimate                 -1234.568\n",
+        "  effective sample size    3 of 4 draws\n",
+        "  WARNING: Pareto k",
+        "Topologies: 2 distinct",
+        "  90 % credible set  2\n",
+        "  0.7500  (",
+    };
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
+        expect(text, expected[i]);
+    free(text);
+    free(html);
+    assert_int_equal(page_write(scratch_path("absent/run"), &all, NULL), ART_ERR_IO);
+    posterior_free(&p);
+}
+
+/* Whichever allocation fails: the status says so, and no file is left half-written. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    posterior p = {0};
+    trace_point point[2] = {{1, 2}, {3, 4}};
+    trace bound = {2, point};
+    make_posterior(&p);
+    page all = page_of(&p, &bound);
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status != ART_OK; k++) {
+        memory_fail_at(k);
+        status = page_write(scratch_path("run"), &all, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK ? k > 20 : status == ART_ERR_NOMEM);
+        assert_true(scratch_count() <= 2);
+    }
+    assert_int_equal(scratch_count(), 2);
+    posterior_free(&p);
+}
+
+static void traces_begin_where_annealing_ends(void **state)
+{
+    (void)state;
+    trace t;
+    const char *path = scratch_write("m.jsonl", "{\"step\":1,\"anneal\":0.5,\"bound\":-1}\n"
+                                                "{\"step\":2,\"anneal\":1,\"bound\":-2}\n"
+                                                "{\"step\":3,\"anneal\":1.0,\"bound\":-3.5}\n"
+                                                "{\"step\":4,\"anneal\":1,\"bound\":null}\n"
+                                                "{\"step\":5,\"anneal\":1,\"bound\":-5}\n"
+                                                "not JSON\n"
+                                                "{\"step\":6,\"anneal\":1,\"bound\":-6}\n");
+    check_status(trace_read(&t, path, "bound"));
+    assert_int_equal(t.count, 2); /* of step 2 a part was annealed, as after a gap */
+    check_near(t.point[0].step, 3, 0);
+    check_near(t.point[0].value, -3.5, 0);
+    check_near(t.point[1].step, 5, 0);
+    trace_free(&t);
+    check_status(trace_read(&t, scratch_path("absent"), "bound"));
+    assert_int_equal(t.count, 0);
+    trace_free(&t);
+}
+
+static void trees_are_drawn_as_text(void **state)
+{
+    (void)state;
+    consensus_node node[] = {{-1, -1, NAN, NAN, NAN}, {0, 0, NAN, 1, 0}, {0, -1, 0.87, 1, 0},
+                             {2, 1, NAN, 1, 0},       {2, 2, NAN, 2, 0}, {0, 3, NAN, 4, 0}};
+    consensus c = {4, 6, node};
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < 4; i++)
+        check_status(taxa_add(&names, (char[]){(char)('a' + i)}, 1));
+    buffer out;
+    buffer_init(&out);
+    check_status(draw_tree(&out, &c, &names, 21));
+    assert_string_equal(out.text, "┌───── a\n"
+                                  "│\n"
+                                  "│    ┌───── b\n"
+                                  "├──87┤\n"
+                                  "│    └────────── c\n"
+                                  "│\n"
+                                  "└──────────────────── d\n");
+    buffer_free(&out);
+    taxa_free(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_stands_for_itself),
+        cmocka_unit_test(html_is_whole_and_safe),
+        cmocka_unit_test(flat_traces_can_be_drawn),
+        in_scratch_folder(both_files_are_written),
+        in_scratch_folder(every_allocation_may_fail),
+        in_scratch_folder(traces_begin_where_annealing_ends),
+        cmocka_unit_test(trees_are_drawn_as_text),
+    };
+    return cmocka_run_group_tests_name("page", tests, NULL, NULL);
+}
