@@ -1,8 +1,11 @@
 /* Bad and odd alignments, by number: cases 1-91 of the project's list of bad inputs. A is
  * accepted silently, N with exactly one note or warning, R is refused with errors of the form
- * `file:line:column: error: what -- how to fix it`. */
+ * `file:line:column: error: what -- how to fix it`. The program says the same and ends with 0,
+ * or 2 where the input is refused. */
 #include "support/check.h"
+#include "support/files.h"
 #include "support/gzip.h"
+#include "support/run.h"
 
 #include "artreeformer.h"
 #include "seq/alignment.h"
@@ -281,6 +284,22 @@ static void check_verdict(char verdict, int status, const diag *d, const char *w
         check_words(d->message[0].text, words);
 }
 
+/* What `check` makes of a file in the scratch folder. */
+static void check_program(char verdict, const char *path, int flags, const char *words)
+{
+    const char *line[8] = {"check", "-s", path};
+    int n = 3;
+    if (flags & STRICT)
+        line[n++] = "--phylip-strict";
+    if (flags & FULL)
+        line[n++] = "--full-names";
+    run_result r = run_arguments(NULL, line);
+    check_run(&r, path, verdict == 'R' ? 2 : 0, NULL, verdict == 'A' ? NULL : words);
+    if (verdict != 'R' && strstr(r.err, "error"))
+        fail_msg("verdict %c, but: %s", verdict, r.err);
+    run_free(&r);
+}
+
 static void run_case(void **state)
 {
     const bad_case *c = *state;
@@ -298,6 +317,7 @@ static void run_case(void **state)
     alignment_free(&a);
     input_free(&in);
     diag_free(&d);
+    check_program(c->verdict, scratch_write_bytes("file", c->text, size), c->flags, c->words);
 }
 
 /* Cases that a text in a table cannot show. */
@@ -320,6 +340,8 @@ static void read_memory(char verdict, const void *data, size_t size,
         *a = mine;
     else
         alignment_free(&mine);
+    if (!options)
+        check_program(verdict, scratch_write_bytes("file", data, size), 0, words);
 }
 
 static void case_1_2_missing_directory(void **state)
@@ -333,6 +355,8 @@ static void case_1_2_missing_directory(void **state)
     check_words(d.message[0].text, strerror(ENOENT));
     assert_int_equal(alignment_read(&a, "/tmp", NULL, &d), ART_ERR_INPUT);
     check_words(d.message[1].text, strerror(EISDIR));
+    check_program('R', "/nonexistent/a.fasta", 0, strerror(ENOENT));
+    check_program('R', "/tmp", 0, strerror(EISDIR));
     diag_free(&d);
 }
 
@@ -467,5 +491,5 @@ int main(void)
             .name = name[i], .test_func = run_case, .initial_state = (void *)(uintptr_t)&CASES[i]};
     }
     memcpy(tests + TABLE, special, sizeof special);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("alignment_bad", tests, scratch_setup, scratch_teardown);
 }

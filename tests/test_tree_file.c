@@ -1,4 +1,6 @@
 #include "support/check.h"
+#include "support/files.h"
+#include "support/run.h"
 
 #include "artreeformer.h"
 #include "base/buffer.h"
@@ -163,6 +165,29 @@ static const struct bad_input {
     {112, -1, "#NEXUS\nbegin trees;\nend;", .words = {"no trees"}},
 };
 
+/* The program says the same, and ends with 2 where the trees are refused. */
+static void check_program(const struct bad_input *b)
+{
+    char line[256], words[256] = "";
+    const char *file = b->name ? b->name : "f";
+    scratch_write(file, b->text);
+    if (b->options.taxa_from)
+        snprintf(line, sizeof line, "evaluate -s abcd.fasta -m JC %s", file);
+    else if (b->options.use == TREE_LENGTHS)
+        snprintf(line, sizeof line, "summarize --prefix out --redo %s", file);
+    else
+        snprintf(line, sizeof line, "compare --burnin %g %s",
+                 (double)b->options.burnin_trees + b->options.burnin_share, file);
+    for (size_t w = 0; w < 4 && b->words[w]; w++) {
+        strcat(words, w ? "|" : "");
+        strcat(words, b->words[w]);
+    }
+    run_result r = run_line(NULL, line);
+    check_run(&r, b->text, b->accept >= 0 ? 0 : 2, NULL, words);
+    assert_true(b->accept < 0 || !strstr(r.err, "error"));
+    run_free(&r);
+}
+
 static void bad_inputs(void **state)
 {
     (void)state;
@@ -170,6 +195,7 @@ static void bad_inputs(void **state)
     taxa_init(&given);
     for (const char *name = "abcd"; *name; name++)
         check_status(taxa_add(&given, name, 1));
+    scratch_write("abcd.fasta", ">a\nACGT\n>b\nACGA\n>c\nACGC\n>d\nACGG\n");
     int failures = 0;
     for (size_t i = 0; i < sizeof BAD_INPUTS / sizeof BAD_INPUTS[0]; i++) {
         const struct bad_input *b = &BAD_INPUTS[i];
@@ -194,6 +220,7 @@ static void bad_inputs(void **state)
                         b->text, status, count, said(&d));
         failures += wrong;
         diag_free(&d);
+        check_program(b);
     }
     taxa_free(&given);
     assert_int_equal(failures, 0);
@@ -488,7 +515,7 @@ static void round_trip_of_the_shared_trees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_inputs),
+        in_scratch_folder(bad_inputs),
         cmocka_unit_test(a_million_parentheses),
         cmocka_unit_test(what_is_read_does_not_depend_on_the_text),
         cmocka_unit_test(any_rooting_gives_the_same_tree),

@@ -58,13 +58,18 @@ const char *scratch_path(const char *name)
     return out;
 }
 
-const char *scratch_write(const char *name, const char *text)
+const char *scratch_write_bytes(const char *name, const void *bytes, size_t n)
 {
     const char *path = scratch_path(name);
     FILE *f = fopen(path, "wb");
-    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
         fail_msg("cannot write %s", path);
     return path;
+}
+
+const char *scratch_write(const char *name, const char *text)
+{
+    return scratch_write_bytes(name, text, strlen(text));
 }
 
 char *file_text(const char *path)

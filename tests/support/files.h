@@ -20,6 +20,7 @@ const char *scratch_path(const char *name);
 
 /* Writes a file into the scratch folder and returns its path. */
 const char *scratch_write(const char *name, const char *text);
+const char *scratch_write_bytes(const char *name, const void *bytes, size_t n);
 
 /* The whole file at path with a NUL behind, to be freed; NULL where it does not exist. */
 char *file_text(const char *path);
