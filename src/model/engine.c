@@ -11,7 +11,7 @@ enum {
     GROUP_EDGES = READOUT_ROWS,    /* of several entries together; one alone may have more */
     GROUP_TREES = GROUP_EDGES / 3, /* a tree has three edges at least */
     FEW_TREES = 64,                /* what need not be kept goes through e->kept if it is few */
-    CHUNK_EDGES = 400, /* clearing and adding the sums of a chunk costs as much as 20 edges */
+    CHUNK_EDGES = 400, /* at least: clearing and adding a chunk's sums costs as much as 20 edges */
     SLICES = 32,       /* in which the chunks are added up */
 };
 
@@ -373,12 +373,14 @@ static void add_slice(void *context, int task, int thread)
                                            (int)(last - first));
 }
 
-/* Chunks of about equal numbers of edges, by the entries alone. */
+/* Chunks of about equal numbers of edges, by the entries alone; as many as a power of two, which
+ * usual numbers of threads share out evenly. */
 static void set_bounds(descent *v, size_t count)
 {
     const size_t edges = v->offset[count];
-    size_t chunks = edges / CHUNK_EDGES + 1, i = 0;
-    chunks = chunks < ENGINE_CHUNKS ? chunks : ENGINE_CHUNKS;
+    size_t chunks = 1, i = 0;
+    while (chunks < ENGINE_CHUNKS && edges / (2 * chunks) >= CHUNK_EDGES)
+        chunks *= 2;
     v->n_chunks = (int)chunks;
     for (size_t c = 0; c < chunks; c++) {
         v->bound[c] = i;
