@@ -276,7 +276,7 @@ int bench_row_measure(bench_result *out, workbench *w, sgemm_bench *sgemm, const
     if (!status && row->open)
         status = row->open(w, row->argument);
     for (int pass = 0; pass < SGEMM_PASSES; pass++)
-        out->sgemm[pass] = sgemm_bench_rate(sgemm, (sgemm_pass)pass);
+        out->sgemm[pass] = sgemm_bench_rate(sgemm, (sgemm_pass)pass, repeats);
     if (!status)
         status = repeat_all(out, seconds, w, row, repeats, limit);
     if (row->close) {

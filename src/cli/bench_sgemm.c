@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = READOUT_ROWS, TILES = 12, RUNS = 7 };
+enum { ROWS = READOUT_ROWS, TILES = 6, MOST_RUNS = 7 };
 
 /* Numbers of one thread: two matrices of rows and one of weights, the largest of each. */
 static size_t share(int d)
@@ -59,17 +59,19 @@ static void multiply_tiles(void *context, int part, int worker)
     }
 }
 
-double sgemm_bench_rate(sgemm_bench *b, sgemm_pass pass)
+double sgemm_bench_rate(sgemm_bench *b, sgemm_pass pass, int runs)
 {
     const int threads = pool_threads(b->threads);
     const double d = b->d, products = pass == SGEMM_FORWARD ? 1 : 2;
-    double seconds[RUNS];
+    double seconds[MOST_RUNS];
+    runs = runs < MOST_RUNS ? runs : MOST_RUNS;
     b->pass = pass;
-    pool_run(b->threads, threads, multiply_tiles, b);
-    for (int i = 0; i < RUNS; i++) {
+    if (runs > 1) /* to warm up */
+        pool_run(b->threads, threads, multiply_tiles, b);
+    for (int i = 0; i < runs; i++) {
         const double start = clock_seconds();
         pool_run(b->threads, threads, multiply_tiles, b);
         seconds[i] = clock_seconds() - start;
     }
-    return products * 2 * 7 * d * d * ROWS * TILES * threads / spread_of(seconds, RUNS).median;
+    return products * 2 * 7 * d * d * ROWS * TILES * threads / spread_of(seconds, runs).median;
 }

@@ -19,9 +19,9 @@ typedef struct sgemm_bench {
 int sgemm_bench_open(sgemm_bench *b, int d, pool *threads);
 void sgemm_bench_close(sgemm_bench *b); /* safe on a zeroed one */
 
-/* Operations per second of all threads together, the median of a few runs of some milliseconds:
- * the products of the layers d -> d, d -> 2d and 2d -> 2d on tiles of rows; backward, those with
- * the transposed weights and those that give the weights' gradients. */
-double sgemm_bench_rate(sgemm_bench *b, sgemm_pass pass);
+/* Operations per second of all threads together, the median of so many runs of a millisecond (a
+ * few at most): the products of the layers d -> d, d -> 2d and 2d -> 2d on tiles of rows; backward,
+ * those with the transposed weights and those that give the weights' gradients. */
+double sgemm_bench_rate(sgemm_bench *b, sgemm_pass pass, int runs);
 
 #endif
