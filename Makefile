@@ -2,6 +2,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
+SOURCES = '*.c' '*.h' '*.inc'
 
 .PHONY: all help deps test-deps demo test bench asan format format-check install clean
 
@@ -38,10 +39,10 @@ asan: test-deps
 	@tests/run build-asan/tests
 
 format:
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+	@clang-format -i $$(git ls-files $(SOURCES))
 
 format-check:
-	@clang-format --dry-run -Werror $$(git ls-files '*.c' '*.h')
+	@clang-format --dry-run -Werror $$(git ls-files $(SOURCES))
 
 install: all
 	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
