@@ -1,6 +1,7 @@
 /* The training loop and its tasks, on a model of five taxa with one logit per tree, where the
  * answers are known. */
 #include "support/check.h"
+#include "support/exact.h"
 #include "support/table_model.h"
 
 #include "artreeformer.h"
@@ -30,14 +31,15 @@ static void fixed_evaluate(target *t, double *value, double *gradient, const int
     int broken = self->calls >= self->broken_from && self->calls < self->broken_to;
     self->calls++;
     for (int i = 0; i < k; i++)
-        value[i] = broken ? (double)NAN : self->value[table_index(decision + i * (TABLE_TAXA - 3))];
+        value[i] = broken ? (double)NAN
+                          : self->value[exact_index(decision + i * (TABLE_TAXA - 3), TABLE_TAXA)];
 }
 
 static int fixed_plain(target *t, double *value, const int32_t *decision, const double *length)
 {
     (void)length;
     fixed_target *self = (fixed_target *)t;
-    *value = self->value[table_index(decision)] + self->plain_off;
+    *value = self->value[exact_index(decision, TABLE_TAXA)] + self->plain_off;
     return ART_OK;
 }
 
@@ -99,7 +101,7 @@ static double distance(const fixture *f)
     double weight[TABLE_TREES];
     divergence out;
     for (int t = 0; t < TABLE_TREES; t++) {
-        table_decision(decision + t * (TABLE_TAXA - 3), t);
+        exact_tree(decision + t * (TABLE_TAXA - 3), t, TABLE_TAXA);
         weight[t] = exp(f->goal.value[t]);
     }
     check_status(divergence_compute(&out, f->model, decision, weight, TABLE_TREES, 4));
@@ -126,7 +128,7 @@ static void every_estimator_finds_the_target(void **state)
         const int32_t *best;
         check_near(variational_best(f.job), 0, 0);
         assert_int_equal(variational_best_trees(f.job, &best), 1);
-        assert_int_equal(table_index(best), 0);
+        assert_int_equal(exact_index(best, TABLE_TAXA), 0);
         fixture_close(&f);
     }
 }
@@ -144,7 +146,7 @@ static void best_trees_are_all_kept(void **state)
     int seen = 0;
     assert_int_equal(variational_best_trees(f.job, &best), 3);
     for (int i = 0; i < 3; i++)
-        seen |= 1 << table_index(best + i * (TABLE_TAXA - 3));
+        seen |= 1 << exact_index(best + i * (TABLE_TAXA - 3), TABLE_TAXA);
     assert_int_equal(seen, 1 << 3 | 1 << 11 | 1 << 14);
     fixture_close(&f);
 }
@@ -174,8 +176,8 @@ static void weights_correct_a_wrong_q(void **state)
     assert_int_equal(p.count, 1000);
     /* five standard errors of a share of 0.3 at the effective sample size */
     for (size_t i = 0; i < p.trees.count; i++) {
-        double exact =
-            exp(f.goal.value[table_index(tree_set_decision(&p.trees, i))] - exact_log_z(&f));
+        double exact = exp(f.goal.value[exact_index(tree_set_decision(&p.trees, i), TABLE_TAXA)] -
+                           exact_log_z(&f));
         check_near(p.trees.weight[i], exact, 5 * sqrt(0.3 * 0.7 / e.ess));
     }
     double sum = 0;

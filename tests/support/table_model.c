@@ -1,5 +1,7 @@
 #include "support/table_model.h"
 
+#include "support/exact.h"
+
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -7,18 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { DECISIONS = TABLE_TAXA - 3, SECOND = 5 };
-
-int table_index(const int32_t *decision)
-{
-    return decision[0] * SECOND + decision[1];
-}
-
-void table_decision(int32_t *decision, int index)
-{
-    decision[0] = index / SECOND;
-    decision[1] = index % SECOND;
-}
+enum { DECISIONS = TABLE_TAXA - 3 };
 
 static void log_softmax(double *log_q, const topology_model *m)
 {
@@ -35,7 +26,7 @@ static int table_score(topology_model *m, double *log_q, const int32_t *decision
     double all[TABLE_TREES];
     log_softmax(all, m);
     for (int i = 0; i < k; i++)
-        log_q[i] = all[table_index(decision + i * DECISIONS)];
+        log_q[i] = all[exact_index(decision + i * DECISIONS, TABLE_TAXA)];
     return ART_OK;
 }
 
@@ -50,7 +41,7 @@ static int table_sample(topology_model *m, int32_t *decision, double *log_q, int
         int t = 0;
         while (t < TABLE_TREES - 1 && (left -= exp(all[t])) > 0)
             t++;
-        table_decision(decision + i * DECISIONS, t);
+        exact_tree(decision + i * DECISIONS, t, TABLE_TAXA);
         log_q[i] = all[t];
     }
     m->work = (topology_work){.done = k, .unshared = 2 * k};
@@ -64,7 +55,7 @@ static int table_gradient(topology_model *m, double *log_q, const int32_t *decis
     real *grad = params_grad(&m->params, 0);
     log_softmax(all, m);
     for (int i = 0; i < k; i++) {
-        int own = table_index(decision + i * DECISIONS);
+        int own = exact_index(decision + i * DECISIONS, TABLE_TAXA);
         for (int t = 0; t < TABLE_TREES; t++)
             grad[t] += (real)(coefficient[i] * ((t == own) - exp(all[t])));
         if (log_q)
