@@ -81,6 +81,7 @@ static int put_roff_general(output *o)
 }
 
 static const char *const FILES[][2] = {
+    {".report.html, .report.txt", "The result on one page, for the browser and the terminal."},
     {".model.safetensors", "The trained model."},
     {".ckp.safetensors", "Checkpoint of a run that is not finished."},
     {".trees", "Sample of trees with weights, NEXUS."},

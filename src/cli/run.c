@@ -101,25 +101,35 @@ static int open_metrics(run *r)
     return status;
 }
 
-/* The settings in force, in a few lines. */
+/* The settings in force, in as few lines as hold them. */
 static void say_settings(run *r)
 {
-    buffer text;
+    enum { WIDTH = 98 };
+    static const char *const HEAD = "settings: ";
+    buffer text, item;
     buffer_init(&text);
+    buffer_init(&item);
     const char *key;
     json_t *value;
     size_t line = 0; /* where the present one begins */
+    buffer_text(&text, HEAD);
     json_object_foreach(json_object_get(r->identity, "settings"), key, value)
     {
         char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        if (text.length)
-            buffer_text(&text, text.length - line < 75 ? ", " : ",\n  ");
-        if (text.length - line >= 75)
-            line = text.length;
-        buffer_printf(&text, "%s %s", key, shown ? shown : "?");
+        buffer_clear(&item);
+        buffer_printf(&item, "%s %s", key, shown ? shown : "?");
         free(shown);
+        if (text.length - line + item.length > WIDTH - 3) { /* ", " before it, "," behind */
+            buffer_text(&text, ",\n");
+            line = text.length;
+            buffer_text(&text, "  ");
+        } else if (text.length > strlen(HEAD)) {
+            buffer_text(&text, ", ");
+        }
+        buffer_add(&text, item.text, item.length);
     }
-    log_info(&r->session->log, "settings: %s", text.text);
+    log_info(&r->session->log, "%s", text.text);
+    buffer_free(&item);
     buffer_free(&text);
 }
 

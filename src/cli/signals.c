@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "cli/session.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ static void *wait_for_signals(void *argument)
         if (number == SIGUSR1)
             atomic_store(&s->save, true);
         else if (atomic_exchange(&s->stop, number))
-            _exit(EXIT_STOPPED);
+            _exit(exit_code(ART_ERR_STOPPED));
     }
     return NULL;
 }

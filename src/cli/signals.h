@@ -11,8 +11,6 @@
 
 #include <stdbool.h>
 
-enum { EXIT_STOPPED = 75 }; /* stopped with a checkpoint; the same command goes on */
-
 typedef struct signals signals;
 
 int signals_start(signals **out);

@@ -20,13 +20,12 @@ typedef struct evidence {
     double log_evidence;    /* mean over repeats of the K-sample bound */
     double log_evidence_sd; /* its standard deviation over repeats; NaN for one repeat */
     double log_evidence_se; /* sd / sqrt(R) */
-    double
-        log_mean_weight;   /* log of the mean of all R K weights: less biased than the mean bound */
-    double lower_bound_1;  /* mean log weight */
-    double lower_bound_10; /* mean 10-sample bound; NaN where K < 10 */
-    double ess;            /* effective sample size of all weights */
-    double pareto_k;       /* of all weights */
-    long total;            /* R K */
+    double log_mean_weight; /* log of the mean of all R K weights: less biased than that mean */
+    double lower_bound_1;   /* mean log weight */
+    double lower_bound_10;  /* mean 10-sample bound; NaN where K < 10 */
+    double ess;             /* effective sample size of all weights */
+    double pareto_k;        /* of all weights */
+    long total;             /* R K */
 } evidence;
 
 /* Called with every batch, in order, weights filled in. A status other than ART_OK ends the run
