@@ -215,6 +215,23 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+static void results_are_named_by_prefix_and_suffix(void **state)
+{
+    (void)state;
+    buffer text;
+    buffer_init(&text);
+    buffer_text(&text, "(a,b,c);\n");
+    check_status(output_result(scratch_path("run"), ".contree", &text, NULL));
+    char *found = file_text(scratch_path("run.contree"));
+    assert_string_equal(found, "(a,b,c);\n");
+    free(found);
+    assert_int_equal(output_result(scratch_path("absent/run"), ".x", &text, NULL), ART_ERR_IO);
+    text.failed = true; /* memory ran short while it was made */
+    assert_int_equal(output_result(scratch_path("run"), ".x", &text, NULL), ART_ERR_NOMEM);
+    assert_int_equal(scratch_count(), 1);
+    buffer_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_scratch_folder(appears_only_when_closed),
@@ -226,6 +243,7 @@ int main(void)
                                        in_scratch_folder(every_allocation_may_fail),
                                        in_scratch_folder(links_are_followed),
                                        in_scratch_folder(impossible_places_are_refused),
-                                       in_scratch_folder(logs_grow_and_are_cut_back)};
+                                       in_scratch_folder(logs_grow_and_are_cut_back),
+                                       in_scratch_folder(results_are_named_by_prefix_and_suffix)};
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

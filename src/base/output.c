@@ -302,3 +302,15 @@ int output_whole(const char *path, const void *bytes, size_t n, diag *d)
     output_write(&o, bytes, n);
     return output_close(&o, d);
 }
+
+int output_result(const char *prefix, const char *suffix, const buffer *text, diag *d)
+{
+    char *path = NULL;
+    int status = buffer_status(text);
+    if (status == ART_OK && asprintf(&path, "%s%s", prefix, suffix) < 0)
+        return ART_ERR_NOMEM;
+    if (status == ART_OK)
+        status = output_whole(path, text->text, text->length, d);
+    free(path);
+    return status;
+}

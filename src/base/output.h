@@ -15,6 +15,7 @@
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H
 
+#include "base/buffer.h"
 #include "base/diag.h"
 
 #include <stdarg.h>
@@ -64,6 +65,9 @@ int output_close(output *o, diag *d);
 
 /* A file of the given bytes, whole or not at all: open, write and close in one. */
 int output_whole(const char *path, const void *bytes, size_t n, diag *d);
+
+/* The same for <prefix><suffix> and a text; ART_ERR_NOMEM if some of the text is missing. */
+int output_result(const char *prefix, const char *suffix, const buffer *text, diag *d);
 
 /* Gives the file up: the old one stays. Safe on a zeroed or closed output. */
 void output_discard(output *o);

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/dataset.h"
 #include "cli/evaluation.h"
-#include "model/model_file.h"
+#include "cli/model_input.h"
 #include "phylo/model_string.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 typedef struct settings {
     common_settings common;
-    const char *model;
+    model_settings model;
     dataset_settings data;
     double prior_rate; /* 0: the one the model was trained with */
     evaluation_settings evaluation;
@@ -22,11 +22,10 @@ static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .evaluation = EVALU
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
-    OPTION_FILE(settings, model, "--model", REQUIRED, "trained model, PREFIX.model.safetensors"),
+    OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, 0, 1e6,
                 "rate of the exponential prior on branch lengths; 0: as in training"),
-    OPTION_HEADING("Evaluation"),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_HEADING("Running"),
@@ -64,35 +63,33 @@ static int print(session *s, const evaluation *e, const evaluation_settings *set
 static int run(session *s, void *chosen)
 {
     const settings *o = chosen;
-    pool *threads = NULL;
-    model_file m = {0};
+    model_input in = {0};
+    const model_file *m = &in.file;
     dataset data = {0};
     subst_model model;
     target *goal = NULL;
     evaluation e = {0};
-    int status = session_pool(s, &threads);
-    if (!status)
-        status = model_file_read(&m, o->model, MODEL_LAST, threads, &s->diag);
-    if (!status && (!m.branches || !m.substitution))
-        status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model},
+    int status = model_input_open(&in, s, &o->model);
+    if (!status && (!m->branches || !m->substitution))
+        status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model.path},
                             "a model of topologies alone has no evidence -- give one that "
                             "`infer` wrote");
     if (!status)
         status = dataset_read(&data, &o->data, &s->diag);
     if (!status)
-        status = dataset_match(&data, &m.taxa, o->data.alignment, &s->diag);
+        status = dataset_match(&data, &m->taxa, o->data.alignment, &s->diag);
     if (!status)
-        status = model_string_parse(&model, m.substitution, &data.alignment, &s->diag);
+        status = model_string_parse(&model, m->substitution, &data.alignment, &s->diag);
     if (!status)
         status =
-            target_likelihood(&goal, &data.alignment, data.row, &model, EVIDENCE_BATCH, threads);
+            target_likelihood(&goal, &data.alignment, data.row, &model, EVIDENCE_BATCH, in.team);
     if (status)
         goto out;
     session_notes(s);
-    particle_source source = {m.trees, m.branches, goal,
-                              o->prior_rate > 0 ? o->prior_rate : trained_prior_rate(&m),
+    particle_source source = {m->trees, m->branches, goal,
+                              o->prior_rate > 0 ? o->prior_rate : trained_prior_rate(m),
                               (uint64_t)o->common.seed};
-    status = evaluation_run(&e, s, &source, &m.taxa, &o->evaluation, NULL, NULL);
+    status = evaluation_run(&e, s, &source, &m->taxa, &o->evaluation, NULL, NULL);
     if (!status)
         status = print(s, &e, &o->evaluation);
     if (!status && *evidence_warning(e.evidence.pareto_k))
@@ -101,8 +98,7 @@ out:
     evaluation_free(&e);
     target_free(goal);
     dataset_free(&data);
-    model_file_free(&m);
-    pool_free(threads);
+    model_input_close(&in);
     return status;
 }
 

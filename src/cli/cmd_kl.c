@@ -20,7 +20,6 @@ static const option OPTIONS[] = {
                  "are averaged"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),

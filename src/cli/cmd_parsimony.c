@@ -5,8 +5,6 @@
 #include "cli/job.h"
 #include "tree/tree_write.h"
 
-#include <stdlib.h>
-
 typedef struct settings {
     common_settings common;
     dataset_settings data;
@@ -54,11 +52,8 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
-    OPTION_HEADING("Evaluation"),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
-    OPTION_HEADING("Output"),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
@@ -70,12 +65,10 @@ static const char *const FILES[] = {
 
 static int make_models(job *j, const settings *o)
 {
-    int64_t batch =
-        o->variational.particles > EVIDENCE_BATCH ? o->variational.particles : EVIDENCE_BATCH;
     int status = job_trees(j, j->data.alignment.n_taxa, &o->training);
     if (!status)
         status = target_parsimony(&j->goal, &j->data.alignment, j->data.row, (parsimony_gap)o->gap,
-                                  (int)batch, j->run.threads);
+                                  job_batch(&o->variational), j->run.threads);
     j->source = (particle_source){j->trees, NULL, j->goal, 0, (uint64_t)o->common.seed};
     return status;
 }
@@ -87,27 +80,18 @@ static int write_best(job *j)
     size_t n = (size_t)j->data.taxa.count;
     const int32_t *decision;
     int count = variational_best_trees(j->task, &decision);
-    char *path = session_path(s, ".best.nwk");
-    output o = {0};
     buffer text;
     tree_writer writer = {0};
     buffer_init(&text);
-    int status = path ? tree_writer_init(&writer, &j->data.taxa) : ART_ERR_NOMEM;
+    int status = tree_writer_init(&writer, &j->data.taxa);
     for (size_t i = 0; i < (size_t)count && !status; i++) {
         tree_write_newick(&text, &writer, decision + i * (n - 3), NULL);
         buffer_char(&text, '\n');
     }
     if (!status)
-        status = buffer_status(&text);
-    if (!status)
-        status = output_open(&o, path, &s->diag);
-    if (!status) {
-        output_write(&o, text.text, text.length);
-        status = output_close(&o, &s->diag);
-    }
+        status = output_result(s->prefix, ".best.nwk", &text, &s->diag);
     tree_writer_free(&writer);
     buffer_free(&text);
-    free(path);
     return status;
 }
 
@@ -115,16 +99,13 @@ static int write_best(job *j)
 static int write_scores(job *j, const posterior *p)
 {
     session *s = j->run.session;
-    char *path = session_path(s, ".scores.tsv");
-    output o = {0};
-    int status = path ? output_open(&o, path, &s->diag) : ART_ERR_NOMEM;
-    if (!status) {
-        output_printf(&o, "draw\tscore\tlog_q\n");
-        for (int i = 0; i < p->count; i++)
-            output_printf(&o, "%d\t%.0f\t%.9g\n", i + 1, -p->value[i], p->log_q[i]);
-        status = output_close(&o, &s->diag);
-    }
-    free(path);
+    buffer text;
+    buffer_init(&text);
+    buffer_text(&text, "draw\tscore\tlog_q\n");
+    for (int i = 0; i < p->count; i++)
+        buffer_printf(&text, "%d\t%.0f\t%.9g\n", i + 1, -p->value[i], p->log_q[i]);
+    int status = output_result(s->prefix, ".scores.tsv", &text, &s->diag);
+    buffer_free(&text);
     return status;
 }
 
@@ -146,10 +127,8 @@ static int write_results(job *j, const settings *o, const evaluation *e)
              count == VARIATIONAL_BEST_TREES ? " (as many as are kept)" : "");
     log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)",
              e->evidence.log_evidence, e->evidence.lower_bound_10);
-    json_t *results = evaluation_json(e, &o->evaluation);
+    json_t *results = job_results(j, e, &o->evaluation, "parsimony");
     if (results) {
-        json_object_set_new(results, "model", json_string("parsimony"));
-        json_object_set_new(results, "steps", json_integer((json_int_t)j->trainer->step));
         json_object_set_new(results, "best_score", json_integer((json_int_t)best));
         json_object_set_new(results, "best_trees", json_integer(count));
     }

@@ -32,7 +32,6 @@ static const option OPTIONS[] = {
     OPTION_FLAG(settings, topologies, "--topologies", OPTIONAL,
                 "no branch lengths, even if the model has them"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),

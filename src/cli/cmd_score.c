@@ -20,7 +20,6 @@ static const option OPTIONS[] = {
     OPTION_FILES(settings, trees, "TREES", REQUIRED,
                  "Newick or NEXUS trees on the model's taxa; - is standard input"),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),

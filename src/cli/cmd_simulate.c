@@ -163,16 +163,6 @@ static int make_alignment(alignment *a, session *s, const settings *set, const t
     return status;
 }
 
-static int write_text(session *s, const char *suffix, const buffer *text)
-{
-    char *path = session_path(s, suffix);
-    int status = path ? buffer_status(text) : ART_ERR_NOMEM;
-    if (status == ART_OK)
-        status = output_whole(path, text->text, text->length, &s->diag);
-    free(path);
-    return status;
-}
-
 static int write_files(session *s, const settings *set, const truth *t, const alignment *a)
 {
     buffer text;
@@ -180,14 +170,14 @@ static int write_files(session *s, const settings *set, const truth *t, const al
     buffer_init(&text);
     int status = alignment_write(&text, a, FORMATS[set->format].format, &s->diag);
     if (status == ART_OK)
-        status = write_text(s, FORMATS[set->format].suffixes[0], &text);
+        status = output_result(s->prefix, FORMATS[set->format].suffixes[0], &text, &s->diag);
     buffer_clear(&text);
     if (status == ART_OK)
         status = tree_writer_init(&w, &t->taxa);
     if (status == ART_OK) {
         tree_write_newick(&text, &w, t->decision, t->length);
         buffer_char(&text, '\n');
-        status = write_text(s, FORMATS[set->format].suffixes[1], &text);
+        status = output_result(s->prefix, FORMATS[set->format].suffixes[1], &text, &s->diag);
         tree_writer_free(&w);
     }
     buffer_free(&text);

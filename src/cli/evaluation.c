@@ -7,6 +7,7 @@
 #include <string.h>
 
 const option EVALUATION_OPTIONS[] = {
+    OPTION_HEADING("Evaluation"),
     OPTION_INT(evaluation_settings, particles, "--evidence-particles", OPTIONAL, 1, 1e7,
                "draws behind one estimate of the evidence"),
     OPTION_INT(evaluation_settings, repeats, "--evidence-repeats", OPTIONAL, 1, 1e5,

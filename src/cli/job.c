@@ -15,6 +15,11 @@ int job_trees(job *j, int n_taxa, const training_settings *o)
     return status;
 }
 
+int job_batch(const variational_options *o)
+{
+    return o->particles > EVIDENCE_BATCH ? (int)o->particles : EVIDENCE_BATCH;
+}
+
 int job_train(job *j, const train_settings *plan, const run_view *view)
 {
     int status = trainer_create(&j->trainer, j->task, plan, j->run.threads);
@@ -64,6 +69,18 @@ int job_save_model(job *j, const taxa *names, const training_settings *o, int br
     free(path);
     free(text);
     return status;
+}
+
+json_t *job_results(const job *j, const evaluation *e, const evaluation_settings *set,
+                    const char *model)
+{
+    json_t *results = evaluation_json(e, set);
+    if (results && (json_object_set_new(results, "model", json_string(model)) ||
+                    json_object_set_new(results, "steps", json_integer(j->trainer->step)))) {
+        json_decref(results);
+        return NULL;
+    }
+    return results;
 }
 
 void job_free(job *j)

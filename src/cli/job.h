@@ -23,6 +23,9 @@ typedef struct job {
 /* Makes and initialises the tree model. */
 int job_trees(job *j, int n_taxa, const training_settings *o);
 
+/* The trees that a target takes at once, of a step of training or of the evidence. */
+int job_batch(const variational_options *o);
+
 /* Makes the trainer of j->task and trains to the end. */
 int job_train(job *j, const train_settings *plan, const run_view *view);
 
@@ -37,6 +40,11 @@ int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_sett
  * be NULL. */
 int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
                    const char *substitution);
+
+/* What every inference says of itself in <prefix>.json: the figures of the evaluation, the model
+ * and the steps. A new object, NULL if memory is short. */
+json_t *job_results(const job *j, const evaluation *e, const evaluation_settings *set,
+                    const char *model);
 
 void job_free(job *j);
 

@@ -14,6 +14,7 @@ const option MODEL_OPTIONS[] = {
 };
 
 const option MODEL_SPEED_OPTIONS[] = {
+    OPTION_HEADING("Running"),
     OPTION_CHOICE(model_settings, embedding, "--embedding", OPTIONAL, EMBEDDING_METHODS,
                   "how node embeddings are computed; the results agree to rounding"),
     OPTION_SIZE(model_settings, cache_memory, "--cache-memory", LOCAL,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 const option RUN_OPTIONS[] = {
+    OPTION_HEADING("Running"),
     OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
                     "stop after this long with a checkpoint; the same command goes on"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,

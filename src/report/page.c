@@ -8,7 +8,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { DRAWN_COLUMNS = 50 };
 
@@ -102,14 +101,10 @@ int page_write(const char *prefix, const page *p, diag *d)
     buffer text;
     buffer_init(&text);
     for (int i = 0; PAGE_SUFFIXES[i] && !status; i++) {
-        char *path = NULL;
         buffer_clear(&text);
         status = COMPOSE[i](&text, p);
-        if (!status && asprintf(&path, "%s%s", prefix, PAGE_SUFFIXES[i]) < 0)
-            status = ART_ERR_NOMEM;
-        else if (!status)
-            status = output_whole(path, text.text, text.length, d);
-        free(path);
+        if (!status)
+            status = output_result(prefix, PAGE_SUFFIXES[i], &text, d);
     }
     buffer_free(&text);
     return status;

@@ -128,16 +128,6 @@ const char *const SUMMARY_SUFFIXES[] = {".trprobs", ".contree",    ".con.tre",
 static int (*const WRITE[])(buffer *, sample *) = {write_probabilities, write_consensus,
                                                    write_annotated, write_best, write_splits};
 
-static int write_file(const char *prefix, const char *suffix, const buffer *text, diag *d)
-{
-    char *path;
-    if (asprintf(&path, "%s%s", prefix, suffix) < 0)
-        return ART_ERR_NOMEM;
-    int status = output_whole(path, text->text, text->length, d);
-    free(path);
-    return status;
-}
-
 int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
                   consensus_kind kind, diag *d)
 {
@@ -152,9 +142,7 @@ int summary_write(const char *prefix, const tree_set *trees, const split_table *
         buffer_clear(&text);
         status = WRITE[i](&text, &s);
         if (status == ART_OK)
-            status = buffer_status(&text);
-        if (status == ART_OK)
-            status = write_file(prefix, SUMMARY_SUFFIXES[i], &text, d);
+            status = output_result(prefix, SUMMARY_SUFFIXES[i], &text, d);
     }
     consensus_free(&s.consensus);
     tree_writer_free(&s.writer);
