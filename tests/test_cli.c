@@ -1,11 +1,13 @@
 /* The program as a user meets it: command lines by table, exit codes, what is said and where. */
 #include "support/check.h"
+#include "support/exact.h"
 #include "support/files.h"
 #include "support/run.h"
 
 #include "cli/command.h"
 
 #include <dirent.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +380,41 @@ static void full_devices_are_reported(void **state)
     run_free(&r);
 }
 
+static double result(const char *path, const char *key)
+{
+    json_t *all = json_load_file(path, 0, NULL);
+    assert_non_null(all);
+    double value = json_number_value(json_object_get(all, key));
+    json_decref(all);
+    return value;
+}
+
+/* The smallest problem there is, from standard input: one topology, and an evidence that is an
+ * integral over three branches. */
+static void three_taxa_from_standard_input(void **state)
+{
+    (void)state;
+    static const char *const row[3] = {"ACGTACGTTA", "ACGTACGTTT", "ACGAACGATA"};
+    small_alignment data;
+    double posterior[1];
+    char text[256];
+    small_alignment_init(&data, 3, row);
+    double exact = exact_posterior(posterior, &data.a, 10);
+    snprintf(text, sizeof text, ">a\n%s\n>b\n%s\n>c\n%s\n", row[0], row[1], row[2]);
+    run_result r = run_line(&(run_options){.input = text},
+                            "infer -s - --steps 500 --anneal 0 --hidden 8 --heads 2 "
+                            "--branch-hidden 8 --branch-rate 0.01 --evidence-repeats 20");
+    check_run(&r, "infer -s -", 0, NULL, "stdin.report.html|1 distinct tree");
+    run_free(&r);
+    check_near(result("stdin.json", "log_evidence"), exact,
+               4 * result("stdin.json", "log_evidence_se"));
+    check_near(result("stdin.json", "log_evidence_se"), 0, 0.01);
+    check_near(result("stdin.json", "distinct_trees"), 1, 0);
+    char *best = file_text("stdin.map.nwk");
+    assert_true(best[0] == '(' && strstr(best, "a:") && strstr(best, "b:") && strstr(best, "c:"));
+    free(best);
+}
+
 static void settings_files_and_quiet(void **state)
 {
     (void)state;
@@ -410,6 +447,7 @@ int main(void)
         in_scratch_folder(bad_input_changes_nothing),
         in_scratch_folder(strange_names_are_harmless),
         in_scratch_folder(full_devices_are_reported),
+        in_scratch_folder(three_taxa_from_standard_input),
         in_scratch_folder(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* exact.h: small cases in which everything can be enumerated and integrated exactly.
  *
- * Topologies of N = 4..8 taxa are numbered 0 .. (2N-5)!! - 1 by their decisions, the last
+ * Topologies of N = 3..8 taxa are numbered 0 .. (2N-5)!! - 1 by their decisions, the last
  * decision running fastest. Under JC with Exp(rate) branches a branch length b becomes
  * x = exp(-4b/3), with density a x^(a-1) on (0, 1), a = 3 rate / 4, and a site's likelihood is
  * linear in the x of each branch. With M sites the integrand is then a polynomial of degree M
