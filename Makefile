@@ -3,6 +3,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SOURCES = '*.c' '*.h' '*.inc'
+MAKEFLAGS += --no-print-directory
 
 .PHONY: all help deps test-deps demo test bench asan format format-check install clean
 
@@ -35,7 +36,7 @@ bench: all
 	@$(BUILD)/artreeformer bench
 
 asan: test-deps
-	@$(MAKE) --no-print-directory all BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
+	@$(MAKE) all BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
 	@tests/run build-asan/tests
 
 format:
