@@ -4,12 +4,13 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SOURCES = '*.c' '*.h' '*.inc'
 MAKEFLAGS += --no-print-directory
+CONFIGURE = cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
 
-.PHONY: all help deps test-deps demo test bench asan format format-check install clean
+.PHONY: all help deps demo test bench asan format format-check install clean
 
 all: deps
-	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
-	@cmake --build $(BUILD) -j$(JOBS)
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j$(JOBS) --target product
 
 help:
 	@echo "make          build $(BUILD)/artreeformer and the library"
@@ -23,21 +24,20 @@ help:
 deps:
 	@scripts/deps build
 
-test-deps:
-	@scripts/deps test
-
 demo: all
 	@scripts/demo $(BUILD)/artreeformer
 
-test: test-deps all
+test:
+	@scripts/deps test
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j$(JOBS)
 	@tests/run $(BUILD)/tests
 
 bench: all
 	@$(BUILD)/artreeformer bench
 
-asan: test-deps
-	@$(MAKE) all BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
-	@tests/run build-asan/tests
+asan:
+	@$(MAKE) test BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
 
 format:
 	@clang-format -i $$(git ls-files $(SOURCES))

@@ -4,6 +4,8 @@ file(RELATIVE_PATH PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" PC_PREFIX ${PC_PREFIX})
 configure_file(cmake/artreeformer.pc.in artreeformer.pc @ONLY)
 
+add_custom_target(product) # all of it, and no tests
+add_dependencies(product artreeformer_cli artreeformer artreeformer_static)
 install(TARGETS artreeformer_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS artreeformer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS artreeformer_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -21,6 +23,7 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
     list(APPEND PRINTED ${script})
   endforeach()
   add_custom_target(printed ALL DEPENDS ${PRINTED})
+  add_dependencies(product printed)
   install(FILES ${PROJECT_BINARY_DIR}/artreeformer.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   set(share ${CMAKE_INSTALL_DATADIR})
   install(FILES ${PROJECT_BINARY_DIR}/completion.bash

@@ -142,6 +142,19 @@ static void the_example_runs(void **state)
                 "log evidence -");
 }
 
+/* Where the tests' library is absent, the product is built all the same. */
+static void cmocka_is_for_tests_only(void **state)
+{
+    (void)state;
+    check_shell("pkg-config",
+                "mkdir pc && for p in openblas jansson zlib; do "
+                "cp \"$(pkg-config --variable=pcfiledir $p)/$p.pc\" pc; done && "
+                "PKG_CONFIG_LIBDIR=$PWD/pc cmake -S '" ART_SOURCE_DIR "' -B build && "
+                "cmake --build build --target help >targets && grep -w product targets && "
+                "! grep test_ targets",
+                "The tests are left out: they need cmocka|product");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +164,7 @@ int main(void)
         cmocka_unit_test(zsh_and_fish_accept_their_completions),
         cmocka_unit_test(the_example_runs),
         cmocka_unit_test(a_program_compiles_against_the_library),
+        cmocka_unit_test(cmocka_is_for_tests_only),
     };
     return cmocka_run_group_tests_name("install", tests, install, uninstall);
 }
