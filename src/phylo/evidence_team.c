@@ -55,8 +55,7 @@ static void run_job(void *context, int task, int index)
     job->shrink = t->gauss.shrink;
     if (job->shape == EVIDENCE_FULL)
         job->full_laplace = t->full_laplace;
-    topology_evidence_sample(t, &job->weights, job->draw_length, job->log_weight, job->draws,
-                             job->stream);
+    topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
 }
 
 void evidence_team_run(evidence_team *t, evidence_job *job, int count)

@@ -22,8 +22,7 @@ typedef struct evidence_job {
     evidence_shape shape;    /* of the proposal; with EVIDENCE_FULL also the full Laplace */
     int draws;               /* from the proposal; may be 0 */
     rng stream;              /* for them */
-    double *draw_length;     /* [draws][E] or NULL */
-    double *log_weight;      /* [draws] or NULL */
+    length_draws out;        /* the draws themselves */
     /* Results. */
     int status;          /* ART_ERR_NUMERIC: no mode; the rest then means nothing */
     double laplace;      /* diagonal */

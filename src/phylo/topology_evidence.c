@@ -84,27 +84,59 @@ void topology_evidence_gauss(topology_evidence *t, evidence_shape shape)
     t->full_laplace = t->log_density - t->gauss.log_peak;
 }
 
-void topology_evidence_sample(topology_evidence *t, log_mean *m, double *length, double *log_weight,
-                              int draws, rng stream)
+/* log density in x of the prior, x [E] positive. */
+static double log_prior_density(const double *x, int edges, double rate)
+{
+    double sum = edges * log(3 * rate);
+    for (int e = 0; e < edges; e++)
+        sum += 2 * log(x[e]) - rate * x[e] * x[e] * x[e];
+    return sum;
+}
+
+/* Draws x from the proposal, normal distribution and prior mixed; returns its log density there,
+ * -inf if x is no root of lengths. */
+static double propose(topology_evidence *t, rng *stream)
+{
+    const branch_problem *p = t->solver->problem;
+    const int edges = p->n_edges;
+    const double part = EVIDENCE_PRIOR / edges;
+    double normal;
+    if (rng_uniform(stream) < part) {
+        for (int e = 0; e < edges; e++)
+            t->draw[e] = cbrt(rng_exponential(stream) / p->prior_rate);
+        normal = branch_gauss_log_density(&t->gauss, t->draw);
+    } else {
+        normal = branch_gauss_draw(t->draw, &t->gauss, stream, t->scratch);
+        for (int e = 0; e < edges; e++)
+            if (!(t->draw[e] > 0))
+                return -HUGE_VAL;
+    }
+    const double a = log1p(-part) + normal;
+    const double b = log(part) + log_prior_density(t->draw, edges, p->prior_rate);
+    return fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
+                              rng stream)
 {
     branch_solver *s = t->solver;
     const int edges = s->problem->n_edges;
     for (int i = 0; i < draws; i++) {
-        double proposed = branch_gauss_draw(t->draw, &t->gauss, &stream, t->scratch), weight;
-        int inside = 1;
-        for (int e = 0; e < edges; e++)
-            inside &= t->draw[e] > 0;
-        if (inside) {
+        const double proposed = propose(t, &stream);
+        double likelihood = -HUGE_VAL, weight = -HUGE_VAL;
+        if (isfinite(proposed)) {
             branch_solver_move(s, t->draw);
-            weight = branch_solver_density(s, branch_solver_value(s)) - proposed;
+            likelihood = branch_solver_value(s);
+            weight = branch_solver_density(s, likelihood) - proposed;
         } else {
-            weight = -HUGE_VAL;
             memset(t->draw, 0, (size_t)edges * sizeof *t->draw);
         }
         log_mean_add(m, weight);
-        if (log_weight)
-            log_weight[i] = weight;
-        for (int e = 0; length && e < edges; e++)
-            length[(ptrdiff_t)i * edges + e] = t->draw[e] * t->draw[e] * t->draw[e];
+        if (out.log_weight)
+            out.log_weight[i] = weight;
+        if (out.log_likelihood)
+            out.log_likelihood[i] = likelihood;
+        for (int e = 0; out.length && e < edges; e++)
+            out.length[(ptrdiff_t)i * edges + e] = t->draw[e] * t->draw[e] * t->draw[e];
     }
 }

@@ -7,8 +7,13 @@
  *
  *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; ranks trees
  *   full Laplace      f(mode) + E/2 log(2 pi) - 1/2 log det A, A the precision
- *   sampling          the mean of exp(f(x) - log q(x)), x drawn from the normal distribution q
- *                     at the mode: unbiased for exp g, with a standard error
+ *   sampling          the mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased
+ *                     for exp g, with a standard error
+ *
+ * The proposal is the normal distribution at the mode mixed with the prior, which gets
+ * EVIDENCE_PRIOR / E of the draws. No weight is then larger than E / EVIDENCE_PRIOR times the
+ * greatest likelihood: the variance is finite whatever the data. That matters where there are
+ * few sites, and costs next to nothing where there are many.
  *
  *     topology_evidence *t;
  *     status = topology_evidence_create(&t, &problem);            one per thread
@@ -17,9 +22,8 @@
  *     topology_evidence_gauss(t, EVIDENCE_FULL);
  *     g = t->full_laplace;
  *     log_mean m = {0};
- *     topology_evidence_sample(t, &m, NULL, NULL, 100, rng_at(seed, RNG_TREE_LENGTHS, step, tree));
- *     g = log_mean_value(&m), error = log_mean_error(&m);
- *     topology_evidence_free(t);
+ *     topology_evidence_sample(t, &m, (length_draws){0}, 100, rng_at(seed, RNG_TREE_LENGTHS, step,
+ * tree)); g = log_mean_value(&m), error = log_mean_error(&m); topology_evidence_free(t);
  *
  * Results depend on the arguments alone. Nothing is allocated after create. */
 #ifndef PHYLO_TOPOLOGY_EVIDENCE_H
@@ -29,6 +33,8 @@
 #include "phylo/branch_gauss.h"
 #include "phylo/branch_hessian.h"
 #include "phylo/branch_solver.h"
+
+#define EVIDENCE_PRIOR 0.5
 
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: free, half the effective sample size */
@@ -61,14 +67,20 @@ size_t topology_evidence_memory(const branch_problem *problem);
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance);
 
-/* Makes the proposal at the mode. Full: one refresh of the partials and one Hessian. */
+/* Makes the normal distribution at the mode. Full: one refresh of the partials and one Hessian. */
 void topology_evidence_gauss(topology_evidence *t, evidence_shape shape);
 
-/* Draws lengths from the proposal and adds their weights to m, which may hold earlier ones. If
- * not NULL, length [draws][E] and log_weight [draws] get them: weighted draws from the
- * posterior of the lengths; those of weight 0 have log_weight -inf and length 0. One
+/* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have
+ * log_weight and log_likelihood -inf and length 0. Each array may be NULL. */
+typedef struct length_draws {
+    double *length;         /* [draws][E] */
+    double *log_weight;     /* [draws] */
+    double *log_likelihood; /* [draws] */
+} length_draws;
+
+/* Draws lengths from the proposal and adds their weights to m, which may hold earlier ones. One
  * likelihood each. */
-void topology_evidence_sample(topology_evidence *t, log_mean *m, double *length, double *log_weight,
-                              int draws, rng stream);
+void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
+                              rng stream);
 
 #endif
