@@ -154,6 +154,7 @@ void split_table_free(split_table *s)
 {
     key_table_free(&s->keys);
     free(s->weight);
+    free(s->variance);
     free(s->known);
     free(s->mean);
     free(s->squares);
@@ -169,7 +170,7 @@ static int make_room(split_table *s)
     int status = key_table_reserve(&s->keys, (size_t)topology_edges(s->n_taxa));
     if (status || s->room == s->keys.room)
         return status;
-    double **column[] = {&s->weight, &s->known, &s->mean, &s->squares};
+    double **column[] = {&s->weight, &s->variance, &s->known, &s->mean, &s->squares};
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         double *grown = mem_resize(*column[i], s->keys.room, sizeof *grown);
         if (!grown)
@@ -191,6 +192,12 @@ static void add_length(split_table *s, size_t i, double length, double weight)
 
 int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight)
 {
+    return split_table_add_uncertain(s, decision, length, weight, weight * weight);
+}
+
+int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
+                              double weight, double variance)
+{
     if (weight == 0)
         return ART_OK;
     int status = make_room(s);
@@ -199,19 +206,28 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
     topology_build(&s->tree, decision);
     splits_of(s->tree_bits, &s->tree, s->order);
     s->total += weight;
+    s->doubt += variance;
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
         size_t i;
         if ((status = key_table_add(&s->keys, s->tree_bits + (size_t)e * s->words, &i)) != ART_OK)
             return status; /* never: there is room */
         if (i == s->count) {
             s->count++;
-            s->weight[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
+            s->weight[i] = s->variance[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
         }
         s->weight[i] += weight;
+        s->variance[i] += variance;
         if (length && !isnan(length[e]))
             add_length(s, i, length[e], weight);
     }
     return ART_OK;
+}
+
+void split_table_reset(split_table *s)
+{
+    s->total = s->doubt = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->weight[i] = s->variance[i] = 0;
 }
 
 int64_t split_table_find(const split_table *s, const uint64_t *split)
@@ -222,6 +238,13 @@ int64_t split_table_find(const split_table *s, const uint64_t *split)
 double split_frequency(const split_table *s, size_t i)
 {
     return s->weight[i] / s->total;
+}
+
+double split_frequency_error(const split_table *s, size_t i)
+{
+    const double p = split_frequency(s, i);
+    const double sum = s->variance[i] * (1 - 2 * p) + s->doubt * p * p;
+    return sqrt(fmax(sum, 0)) / s->total;
 }
 
 double split_sd(const split_table *s, size_t i)

@@ -72,12 +72,14 @@ typedef struct split_table {
     int32_t n_taxa;
     size_t words;
     size_t count;
-    double total;    /* weight of all the trees */
-    key_table keys;  /* the bits of the splits */
-    double *weight;  /* [count] of the trees that have the split */
-    double *known;   /* [count] of those where its branch has a length */
-    double *mean;    /* [count] of the lengths; 0 where none is known */
-    double *squares; /* [count] weighted sum of squared deviations from the mean */
+    double total; /* weight of all the trees, and the variance of that */
+    double doubt;
+    key_table keys;   /* the bits of the splits */
+    double *weight;   /* [count] of the trees that have the split */
+    double *variance; /* [count] of that weight */
+    double *known;    /* [count] of those where its branch has a length */
+    double *mean;     /* [count] of the lengths; 0 where none is known */
+    double *squares;  /* [count] weighted sum of squared deviations from the mean */
     size_t room;
     topology tree; /* of the tree that is added, with its splits */
     uint64_t *tree_bits;
@@ -91,6 +93,14 @@ void split_table_free(split_table *s); /* safe on a zeroed, half-built or freed 
  * A weight of 0 is no tree. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31 splits. */
 int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight);
 
+/* The same for a tree whose weight is known with a variance, independent of the others'. For
+ * split_table_add that is the weight squared, as it is for independent weighted draws. */
+int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
+                              double weight, double variance);
+
+/* Forgets all weights, not the lengths: frequencies may then come from better weights. */
+void split_table_reset(split_table *s);
+
 static inline const uint64_t *split_table_bits(const split_table *s, size_t i)
 {
     return key_table_at(&s->keys, i);
@@ -103,6 +113,10 @@ int64_t split_table_find(const split_table *s, const uint64_t *split);
  * that have one. */
 double split_frequency(const split_table *s, size_t i);
 double split_sd(const split_table *s, size_t i);
+
+/* Standard error of the frequency P = W_i / W, by the variances of the trees' weights:
+ *     sum over trees of variance * (has the split - P)^2 / W^2. */
+double split_frequency_error(const split_table *s, size_t i);
 
 /* order [count] becomes the numbers of the splits by falling frequency; among equals larger
  * splits first, then by their bits, so that the order does not depend on that of the trees. */
