@@ -41,7 +41,7 @@ static void density_learns_weights(void **state)
     set.average_from = 1000;
     check_status(table_model_create(&model));
     model->ops->initialise(model, 2);
-    check_status(density_create(&job, model, decision, weight, 4, 20, 3));
+    check_status(density_create(&job, model, decision, weight, 4, 20, PICKS_INDEPENDENT, 3));
     check_status(trainer_create(&loop, job, &set, NULL));
     while (loop->step < set.steps)
         check_status(trainer_advance(loop, NULL));
@@ -132,7 +132,7 @@ static void branches_reach_the_entropy(void **state)
     train_settings set = schedule(2400);
     set.branch_rate = 0.01;
     check_status(branch_density_create(&job, learner, seen->decision, seen->length, seen->weight,
-                                       DRAWS, 64, 4));
+                                       DRAWS, 64, PICKS_INDEPENDENT, 4));
     check_status(trainer_create(&loop, job, &set, NULL));
     double error, before = excess(learner, fresh, &error);
     while (loop->step < set.steps)
@@ -170,8 +170,8 @@ static void branches_resume_exactly(void **state)
     size_t n;
     for (int i = 0; i < 2; i++) {
         m[i] = make_branches(3 + (uint64_t)i);
-        check_status(
-            branch_density_create(&job[i], m[i], s->decision, s->length, s->weight, DRAWS, 8, 4));
+        check_status(branch_density_create(&job[i], m[i], s->decision, s->length, s->weight, DRAWS,
+                                           8, PICKS_INDEPENDENT, 4));
         check_status(trainer_create(&loop[i], job[i], &set, NULL));
     }
     while (loop[0]->step < 17)
@@ -204,10 +204,12 @@ static void nothing_to_draw_from_is_refused(void **state)
     task *job;
     const int32_t decision[TAXA - 3] = {0};
     const double length[EDGES] = {1}, weight = 1;
-    assert_int_equal(branch_density_create(&job, m, decision, length, &weight, 0, 1, 1),
-                     ART_ERR_USAGE);
-    assert_int_equal(branch_density_create(&job, m, decision, length, &weight, 1, 0, 1),
-                     ART_ERR_USAGE);
+    assert_int_equal(
+        branch_density_create(&job, m, decision, length, &weight, 0, 1, PICKS_INDEPENDENT, 1),
+        ART_ERR_USAGE);
+    assert_int_equal(
+        branch_density_create(&job, m, decision, length, &weight, 1, 0, PICKS_INDEPENDENT, 1),
+        ART_ERR_USAGE);
     assert_null(job);
     m->ops->free(m);
 }

@@ -271,8 +271,8 @@ static void fits_any_distribution(void **state)
         rng random = rng_at(SEED, RNG_TEST, 0, (uint32_t)n_taxa);
         for (int i = 0; i < r.n_trees; i++)
             weight[i] = exp(1.5 * rng_normal(&random));
-        check_status(
-            density_create(&r.job, r.source.trees, r.all, weight, (size_t)r.n_trees, 100, SEED));
+        check_status(density_create(&r.job, r.source.trees, r.all, weight, (size_t)r.n_trees, 100,
+                                    PICKS_INDEPENDENT, SEED));
         assert_true(run_distance(&r, weight).kl > 0.3);
         run_train(&r, 10000, 0.01, 0.99);
         divergence last = run_distance(&r, weight);

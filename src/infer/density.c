@@ -18,6 +18,7 @@ typedef struct density {
     double *cumulative;  /* [count] of the normalised weights */
     size_t count;
     int batch;
+    batch_picks picks;
     size_t n_decisions, n_edges;
     uint64_t seed;
     size_t *pick;        /* [batch] */
@@ -52,9 +53,12 @@ static int fill_batch(density *s, uint32_t step)
 {
     const size_t n = s->n_decisions, edges = s->n_edges;
     int distinct = 0;
+    rng common = rng_at(s->seed, RNG_BATCH, step, 0);
+    const double offset = rng_uniform(&common);
     for (int i = 0; i < s->batch; i++) {
         rng r = rng_at(s->seed, RNG_BATCH, step, (uint32_t)i);
-        s->pick[i] = pick_draw(s, rng_uniform(&r));
+        s->pick[i] =
+            pick_draw(s, s->picks == PICKS_SYSTEMATIC ? (i + offset) / s->batch : rng_uniform(&r));
     }
     qsort(s->pick, (size_t)s->batch, sizeof *s->pick, by_index);
     for (size_t i = 0; i < (size_t)s->batch; i++) {
@@ -158,22 +162,27 @@ static int create(task **out, const density *given, const double *weight, int n_
 }
 
 int density_create(task **out, topology_model *trees, const int32_t *decision, const double *weight,
-                   size_t count, int batch, uint64_t seed)
+                   size_t count, int batch, batch_picks picks, uint64_t seed)
 {
-    density given = {
-        .base.trees = trees, .tree = decision, .count = count, .batch = batch, .seed = seed};
+    density given = {.base.trees = trees,
+                     .tree = decision,
+                     .count = count,
+                     .batch = batch,
+                     .picks = picks,
+                     .seed = seed};
     return create(out, &given, weight, trees->n_taxa);
 }
 
 int branch_density_create(task **out, branch_model *branches, const int32_t *decision,
                           const double *length, const double *weight, size_t count, int batch,
-                          uint64_t seed)
+                          batch_picks picks, uint64_t seed)
 {
     density given = {.base.branches = branches,
                      .tree = decision,
                      .drawn = length,
                      .count = count,
                      .batch = batch,
+                     .picks = picks,
                      .seed = seed};
     return create(out, &given, weight, branches->n_taxa);
 }

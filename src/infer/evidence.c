@@ -41,7 +41,7 @@ static double mean_bound(const double *weight, long total, int size)
     return groups ? sum / (double)groups : (double)NAN;
 }
 
-static void summarise(evidence *out, double *weight, double *scratch, int k, int repeats)
+void evidence_summarise(evidence *out, double *weight, int k, int repeats)
 {
     int n = k * repeats;
     double squares = 0;
@@ -57,7 +57,7 @@ static void summarise(evidence *out, double *weight, double *scratch, int k, int
     out->lower_bound_1 = mean_bound(weight, n, 1);
     out->lower_bound_10 = k >= 10 ? mean_bound(weight, n, 10) : (double)NAN;
     out->ess = weights_ess(weight, n);
-    out->pareto_k = weights_pareto_k(weight, scratch, n);
+    out->pareto_k = weights_pareto_k(weight, weight + n, n);
 }
 
 int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings,
@@ -78,7 +78,7 @@ int evidence_run(evidence *out, const particle_source *source, const evidence_se
         status = run_repeat(weight + (size_t)r * (size_t)k, &batch, source, k, (uint32_t)r, observe,
                             context);
     if (!status)
-        summarise(out, weight, weight + total, k, repeats);
+        evidence_summarise(out, weight, k, repeats);
     particles_free(&batch);
     free(weight);
     return status;

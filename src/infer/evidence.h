@@ -37,6 +37,10 @@ typedef int evidence_observer(void *context, const particles *batch);
 int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings,
                  evidence_observer *observe, void *context);
 
+/* The figures of `repeats` times k log weights; weight is [2 repeats k], its second half is
+ * overwritten. */
+void evidence_summarise(evidence *out, double *weight, int k, int repeats);
+
 /* "", or what must be said beside an estimate with this k (0.7 warns, 1 is no estimate). */
 const char *evidence_warning(double pareto_k);
 

@@ -15,6 +15,8 @@ enum {
     LEAST_ROOM = 256, /* neighbours that a tree may bring at least */
     WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
     WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
+    START_BATCH = 8,  /* climbs in a round */
+    SAVED_COUNTS = 11,
 };
 
 #define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
@@ -47,10 +49,11 @@ struct explorer {
     const waiting *fitting; /* those of the chunk */
     /* What the next round depends on besides the table. */
     explore_counts counts;
-    int64_t quiet_starts; /* in a row that brought nothing */
-    int64_t last_starts;  /* in the batch whose harvest is not judged yet */
-    double before;        /* log weight of the table before that batch; valid if judged > 0 */
-    int64_t saved_counts[10];
+    int64_t wanted; /* climbs in all, so far */
+    int64_t judged; /* climbs whose harvest has been weighed */
+    int64_t quiet;  /* of these, the last ones that brought nothing */
+    double before;  /* log weight of the table when the last ones were weighed, if any */
+    int64_t saved_counts[SAVED_COUNTS];
     double saved_levels[1];
 };
 
@@ -58,9 +61,9 @@ explore_settings explore_defaults(uint64_t seed)
 {
     return (explore_settings){
         .seed = seed,
-        .window = 12,
+        .window = 15,
         .tolerance = BRANCH_TOLERANCE,
-        .open = 0.001,
+        .open = 0.0002,
         .rough = 0.001,
         .batch = 256,
         .starts = 48,
@@ -131,6 +134,7 @@ int explorer_create(explorer **out, const branch_problem *problem, const alignme
     x->problem = problem;
     x->table = table;
     x->set = *settings;
+    x->wanted = settings->starts;
     x->threads = threads;
     int status = ART_ERR_NOMEM;
     x->worker = mem_zeros((size_t)pool_threads(threads), sizeof *x->worker);
@@ -454,6 +458,11 @@ static void guess_lengths(const explorer *x, double *length, int64_t best)
             length[e] = sum / (n_taxa - 2);
 }
 
+void explorer_guess(const explorer *x, double *length)
+{
+    guess_lengths(x, length, topology_table_best(x->table));
+}
+
 int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *found)
 {
     const size_t n_decisions = x->table->n_decisions;
@@ -499,77 +508,79 @@ double explorer_rough(const explorer *x)
                topology_table_log_sum(x->table, 0, 0));
 }
 
-/* What the last batch of starts brought, once all of it is expanded. */
-static void judge_starts(explorer *x)
+/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's
+ * weight that was not there before. Then more are wanted, or it is done. */
+static int is_done(explorer *x)
 {
     const double now = topology_table_log_sum(x->table, 0, 0);
-    if (x->last_starts) {
-        const double news = x->counts.starts > x->last_starts ? 1 - exp(x->before - now) : 1;
-        x->quiet_starts = news <= x->set.news ? x->quiet_starts + x->last_starts : 0;
-    }
+    const double news = x->judged ? 1 - exp(x->before - now) : 1;
+    x->quiet = news <= x->set.news ? x->quiet + x->counts.starts - x->judged : 0;
+    x->judged = x->counts.starts;
     x->before = now;
-    x->last_starts = 0;
+    if (x->quiet >= x->set.quiet)
+        return 1;
+    x->wanted += x->set.more_starts;
+    return 0;
+}
+
+int explorer_advance(explorer *x, int *done)
+{
+    int64_t found;
+    *done = 0;
+    const int64_t climbs = x->wanted - x->counts.starts;
+    if (climbs > 0)
+        return explorer_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
+    if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
+        choose_narrow(x, admission(x)) > 0)
+        return explorer_widen(x, &found);
+    if (explorer_open(x) > x->set.open)
+        return explorer_expand(x, &found);
+    if (choose_narrow(x, admission(x)) > 0)
+        return explorer_widen(x, &found);
+    if (explorer_rough(x) > x->set.rough)
+        return explorer_refine(x);
+    *done = is_done(x);
+    return ART_OK;
 }
 
 int explorer_run(explorer *x, explore_stop *stop, void *context)
 {
-    for (;;) {
-        int64_t found;
-        int status;
-        if (stop && stop(context, x))
-            return ART_ERR_STOPPED;
-        if (x->counts.starts == 0) {
-            x->last_starts = x->set.starts;
-            status = explorer_start(x, x->set.starts);
-        } else if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
-                   choose_narrow(x, admission(x)) > 0) {
-            status = explorer_widen(x, &found);
-        } else if (explorer_open(x) > x->set.open) {
-            status = explorer_expand(x, &found);
-        } else if (choose_narrow(x, admission(x)) > 0) {
-            status = explorer_widen(x, &found);
-        } else if (explorer_rough(x) > x->set.rough) {
-            status = explorer_refine(x);
-        } else {
-            judge_starts(x);
-            if (x->quiet_starts >= x->set.quiet)
-                return ART_OK;
-            x->last_starts = x->set.more_starts;
-            status = explorer_start(x, x->set.more_starts);
-        }
-        if (status)
-            return status;
-    }
+    int status = ART_OK;
+    for (int done = 0; !done && !status;)
+        status = stop && stop(context, x) ? ART_ERR_STOPPED : explorer_advance(x, &done);
+    return status;
 }
 
 int explorer_save(explorer *x, safetensors *s)
 {
     const explore_counts *c = &x->counts;
-    const int64_t counts[10] = {c->starts,       c->peaks,      c->scored,  c->fitted,
-                                c->failed,       c->expanded,   c->widened, c->rounds,
-                                x->quiet_starts, x->last_starts};
+    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,  c->fitted,
+                                          c->failed, c->expanded, c->widened, c->rounds,
+                                          x->wanted, x->judged,   x->quiet};
     memcpy(x->saved_counts, counts, sizeof counts);
     x->saved_levels[0] = x->before;
-    int status =
-        safetensors_add(s, "explore.counts", TENSOR_I64, 1, (size_t[]){10}, x->saved_counts);
-    return status ? status
-                  : safetensors_add(s, "explore.levels", TENSOR_F64, 1, (size_t[]){1},
-                                    x->saved_levels);
+    int status = safetensors_add(s, "explore.counts", TENSOR_I64, 1, (size_t[]){SAVED_COUNTS},
+                                 x->saved_counts);
+    if (!status)
+        status =
+            safetensors_add(s, "explore.levels", TENSOR_F64, 1, (size_t[]){1}, x->saved_levels);
+    return status;
 }
 
 int explorer_load(explorer *x, safetensors *s, const char *file, diag *d)
 {
     const tensor *counts = safetensors_use(s, "explore.counts");
     const tensor *levels = safetensors_use(s, "explore.levels");
-    if (!counts || counts->dtype != TENSOR_I64 || counts->count != 10 || !levels ||
+    if (!counts || counts->dtype != TENSOR_I64 || counts->count != SAVED_COUNTS || !levels ||
         levels->dtype != TENSOR_F64 || levels->count != 1)
         return diag_error(
             d, ART_ERR_MISMATCH, (diag_place){.file = file},
             "the counters of the exploration are not there -- start anew with --redo");
     const int64_t *c = counts->data;
     x->counts = (explore_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
-    x->quiet_starts = c[8];
-    x->last_starts = c[9];
+    x->wanted = c[8];
+    x->judged = c[9];
+    x->quiet = c[10];
     x->before = *(const double *)levels->data;
     return ART_OK;
 }

@@ -86,6 +86,9 @@ int explorer_widen(explorer *x, int64_t *found);
  * worth, with the mark TABLE_DRAWN. *found is how many were new. */
 int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *found);
 
+/* Lengths [E] to begin the fit of a tree with of which nothing is known. O(trees). */
+void explorer_guess(const explorer *x, double *length);
+
 /* Fits the best of the trees that are in the table by their cheap scores only, at most
  * settings.batch. */
 int explorer_refine(explorer *x);
@@ -94,6 +97,10 @@ int explorer_refine(explorer *x);
  * trees that are not fitted. */
 double explorer_open(const explorer *x);
 double explorer_rough(const explorer *x);
+
+/* One round of whatever comes next; *done becomes 1 when new starts bring nothing new. More may
+ * follow after that, if trees were added. */
+int explorer_advance(explorer *x, int *done);
 
 /* Called between rounds; not 0 ends the run with ART_ERR_STOPPED. */
 typedef int explore_stop(void *context, const explorer *x);

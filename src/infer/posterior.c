@@ -70,6 +70,8 @@ int posterior_add(posterior *p, const particles *batch)
         const int32_t *decision = batch->decision + (size_t)i * (n - 3);
         const double *length = batch->length + (size_t)i * (2 * n - 3);
         double weight = exp(fmin(batch->weight[i] - p->reference, LARGEST));
+        if (weight == 0)
+            continue;
         status = tree_set_add(&p->trees, decision, weight);
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);

@@ -162,7 +162,6 @@ int topology_table_add(topology_table *t, int64_t *at, const topology_entry *e)
     memcpy(t->decision + i * t->n_decisions, e->decision, decision_bytes(t));
     t->error[i] = -1;
     t->mark[i] = e->mark;
-    t->laplace[i] = t->g[i] = 0;
     topology_table_update(t, i, e->length, e->laplace);
     t->slot[slot_of(t, e->decision)] = (uint32_t)t->count;
     *at = (int64_t)i;
@@ -173,9 +172,17 @@ void topology_table_update(topology_table *t, size_t i, const double *length, do
 {
     for (size_t k = 0; k < t->n_edges; k++)
         t->length[i * t->n_edges + k] = (float)length[k];
-    if (t->g[i] == t->laplace[i] && t->error[i] < 0)
-        t->g[i] = laplace;
     t->laplace[i] = laplace;
+    if (t->error[i] < 0)
+        t->g[i] = laplace + t->offset;
+}
+
+void topology_table_set_offset(topology_table *t, double offset)
+{
+    t->offset = offset;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->error[i] < 0)
+            t->g[i] = t->laplace[i] + offset;
 }
 
 void topology_table_lengths(double *length, const topology_table *t, size_t i)
@@ -242,10 +249,11 @@ int topology_table_save(topology_table *t, safetensors *s)
     t->counts[0] = t->evicted;
     t->counts[1] = t->refused;
     t->levels[0] = t->evicted ? t->floor : 0; /* no infinity in a file */
+    t->levels[1] = t->offset;
     if (!status)
         status = safetensors_add(s, "table.counts", TENSOR_I64, 1, (size_t[]){2}, t->counts);
     if (!status)
-        status = safetensors_add(s, "table.levels", TENSOR_F64, 1, (size_t[]){1}, t->levels);
+        status = safetensors_add(s, "table.levels", TENSOR_F64, 1, (size_t[]){2}, t->levels);
     return status;
 }
 
@@ -266,7 +274,7 @@ int topology_table_load(topology_table *t, safetensors *s, const char *file, dia
     const tensor *first = safetensors_find(s, "table.decision");
     const size_t count = first && first->rank == 2 ? first->shape[0] : 0;
     int fits = counts && counts->dtype == TENSOR_I64 && counts->count == 2 && levels &&
-               levels->dtype == TENSOR_F64 && levels->count == 1 && count <= t->capacity;
+               levels->dtype == TENSOR_F64 && levels->count == 2 && count <= t->capacity;
     part list[PARTS];
     const tensor *found[PARTS] = {0};
     t->count = 0;
@@ -294,7 +302,8 @@ int topology_table_load(topology_table *t, safetensors *s, const char *file, dia
         memcpy(list[k].data, found[k]->data, found[k]->count * tensor_width(list[k].dtype));
     t->evicted = ((const int64_t *)counts->data)[0];
     t->refused = ((const int64_t *)counts->data)[1];
-    t->floor = t->evicted ? *(const double *)levels->data : -HUGE_VAL;
+    t->floor = t->evicted ? ((const double *)levels->data)[0] : -HUGE_VAL;
+    t->offset = ((const double *)levels->data)[1];
     t->count = count;
     if (t->slots)
         fill_slots(t);

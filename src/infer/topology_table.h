@@ -40,8 +40,9 @@ typedef struct topology_table {
     int32_t *decision; /* [count][N-3] */
     float *length;     /* [count][E] the mode */
     double *laplace;   /* [count] diagonal Laplace approximation: the same measure for all */
-    double *g;         /* [count] the best estimate; laplace until there is a better one */
-    float *error;      /* [count] standard error of g; -1 if it is an approximation */
+    double *g;         /* [count] the best estimate; laplace + offset until there is a better one */
+    float *error;      /* [count] standard error of g; -1 if it is laplace + offset */
+    double offset;     /* what laplace lacks on the average: topology_table_set_offset */
     uint8_t *mark;     /* [count] */
     double floor;      /* trees that were evicted had at most this; -inf while there are none */
     int64_t evicted;   /* trees that had to go */
@@ -50,14 +51,14 @@ typedef struct topology_table {
     uint32_t *slot;    /* open addressing: number + 1, 0 where empty */
     size_t slots;
     int64_t counts[2]; /* what a checkpoint holds of the scalars */
-    double levels[1];
+    double levels[2];
 } topology_table;
 
 /* One tree, for topology_table_add. */
 typedef struct topology_entry {
     const int32_t *decision; /* [N-3] */
     const double *length;    /* [E] */
-    double laplace;          /* also what g is at first */
+    double laplace;
     uint8_t mark;
 } topology_entry;
 
@@ -82,6 +83,9 @@ static inline const int32_t *topology_table_decision(const topology_table *t, si
 
 /* Replaces lengths [E] and laplace of tree i, and g if it was no better than laplace. */
 void topology_table_update(topology_table *t, size_t i, const double *length, double laplace);
+
+/* What is added to laplace, from now on and for all trees that have nothing better. O(count). */
+void topology_table_set_offset(topology_table *t, double offset);
 
 /* The lengths [E] of tree i in double. */
 void topology_table_lengths(double *length, const topology_table *t, size_t i);

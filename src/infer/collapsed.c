@@ -1,0 +1,399 @@
+#include "infer/collapsed.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "infer/density.h"
+#include "infer/divergence.h"
+#include "infer/particles.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DRAW_CHUNK = 256,  /* draws that are dealt with at a time */
+    SCORE_BATCH = 256, /* trees that are scored at a time */
+    LOOK_EVERY = 100,  /* steps between two looks at the gap */
+    MOST_TARGETS = 50000,
+    MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
+    IMPROVE_DRAWS = 20,  /* .. so many each */
+    GAP_TREES = 4096,    /* that the gap is measured on */
+};
+
+static const double FIT_SHARE = 0.9999; /* of the table's weight that q is fitted to */
+static const double IMPROVE_SHARE = 0.99;
+static const double AVERAGE = 0.99; /* of the weights that are drawn from, from .. */
+enum { AVERAGE_FROM = 100 };        /* .. this step on */
+
+collapsed_settings collapsed_defaults(uint64_t seed)
+{
+    return (collapsed_settings){
+        .seed = seed,
+        .explore = explore_defaults(seed),
+        .capacity = 1000000,
+        .expansions = 40000,
+        .batch = 16,
+        .rate = 1e-3,
+        .steps = 1000,
+        .draws = 2048,
+        .rounds = 4,
+        .news = 0.005,
+        .agree = 0.05,
+        .gap = 0.2,
+        .error = 0.02,
+        .sampled = 10000,
+    };
+}
+
+int collapsed_create(collapsed **out, const branch_problem *problem, const alignment *a,
+                     const int *taxon, topology_model *trees, const collapsed_settings *settings,
+                     pool *threads)
+{
+    *out = NULL;
+    if (settings->draws < 1 || settings->rounds < 1 || settings->rounds > COLLAPSED_ROUNDS ||
+        settings->batch < 1)
+        return ART_ERR_USAGE;
+    collapsed *c = mem_zeros(1, sizeof *c);
+    if (!c)
+        return ART_ERR_NOMEM;
+    c->problem = problem;
+    c->trees = trees;
+    c->set = *settings;
+    c->threads = threads;
+    const size_t n_decisions = (size_t)problem->n_taxa - 3, draws = (size_t)settings->draws;
+    c->drawn = mem_zeros(draws * n_decisions, sizeof *c->drawn);
+    c->log_q = mem_zeros(draws, sizeof *c->log_q);
+    int status = c->drawn && c->log_q
+                     ? topology_table_init(&c->table, problem->n_taxa, settings->capacity)
+                     : ART_ERR_NOMEM;
+    if (!status)
+        status = explorer_create(&c->explorer, problem, a, taxon, &c->table, &settings->explore,
+                                 threads);
+    if (!status)
+        status = evidence_team_create(&c->team, problem, threads);
+    if (status)
+        collapsed_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+static void forget_fit(collapsed *c)
+{
+    if (c->fit)
+        c->fit->ops->free(c->fit);
+    free(c->target);
+    free(c->weight);
+    c->fit = NULL;
+    c->target = NULL;
+    c->weight = NULL;
+}
+
+void collapsed_free(collapsed *c)
+{
+    if (!c)
+        return;
+    trainer_free(c->trainer);
+    forget_fit(c);
+    evidence_team_free(c->team);
+    explorer_free(c->explorer);
+    topology_table_free(&c->table);
+    free(c->drawn);
+    free(c->log_q);
+    free(c);
+}
+
+void collapsed_hurry(collapsed *c)
+{
+    c->hurry = true;
+}
+
+double collapsed_log_table(const collapsed *c)
+{
+    return topology_table_log_sum(&c->table, 0, 0) - log_topologies(c->problem->n_taxa);
+}
+
+static int explore(collapsed *c)
+{
+    int done = 0;
+    const int64_t expanded = explorer_counts(c->explorer)->expanded - c->expanded_before;
+    int status = ART_OK;
+    if (expanded >= c->set.expansions || (c->hurry && c->table.count > 0))
+        done = 1;
+    else
+        status = explorer_advance(c->explorer, &done);
+    if (done)
+        c->stage = COLLAPSED_IMPROVE;
+    return status;
+}
+
+static int falling(const void *a, const void *b)
+{
+    const double *x = *(const double *const *)a, *y = *(const double *const *)b;
+    if (*x != *y)
+        return *x < *y ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* The best trees of the table, with FIT_SHARE of its weight, become what q is fitted to. */
+static int choose_targets(collapsed *c)
+{
+    const topology_table *t = &c->table;
+    const double all = topology_table_log_sum(t, 0, 0);
+    const double **order = mem_zeros(t->count, sizeof *order);
+    const size_t room = t->count < MOST_TARGETS ? t->count : MOST_TARGETS;
+    double held = 0;
+    forget_fit(c);
+    c->target = mem_zeros(room * t->n_decisions, sizeof *c->target);
+    c->weight = mem_zeros(room, sizeof *c->weight);
+    if (!order || !c->target || !c->weight) {
+        free(order);
+        return ART_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < t->count; i++)
+        order[i] = &t->g[i];
+    qsort(order, t->count, sizeof *order, falling);
+    for (c->targets = 0; c->targets < room && held < FIT_SHARE; c->targets++) {
+        const size_t tree = (size_t)(order[c->targets] - t->g);
+        memcpy(c->target + c->targets * t->n_decisions, topology_table_decision(t, tree),
+               t->n_decisions * sizeof *c->target);
+        held += c->weight[c->targets] = exp(t->g[tree] - all);
+    }
+    free(order);
+    c->entropy = 0;
+    for (size_t i = 0; i < c->targets; i++) {
+        c->weight[i] /= held;
+        c->entropy -= c->weight[i] * log(c->weight[i]);
+    }
+    return ART_OK;
+}
+
+static int begin_fit(collapsed *c)
+{
+    int status = choose_targets(c);
+    if (!status)
+        status = density_create(&c->fit, c->trees, c->target, c->weight, c->targets, c->set.batch,
+                                PICKS_SYSTEMATIC, c->set.seed);
+    if (status)
+        return status;
+    if (c->trainer) {
+        c->trainer->job = c->fit;
+        return ART_OK;
+    }
+    train_settings plan = train_defaults();
+    plan.tree_rate = c->set.rate;
+    plan.decay = 1;
+    plan.average = AVERAGE;
+    plan.average_from = AVERAGE_FROM;
+    plan.clip = 100;
+    return trainer_create(&c->trainer, c->fit, &plan, c->threads);
+}
+
+static int improve(collapsed *c)
+{
+    int status = table_improve(&c->improvement, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
+                               IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    if (!status)
+        status = begin_fit(c);
+    if (status)
+        return status;
+    c->round[c->n_rounds] = (collapsed_round){.gap = DBL_MAX};
+    c->steps_before = c->trainer->step;
+    c->stage = COLLAPSED_FIT;
+    return ART_OK;
+}
+
+/* KL(table || q) with the average weights, on the best trees. */
+static int measure_gap(collapsed *c, double *gap)
+{
+    divergence found;
+    const size_t trees = c->targets < GAP_TREES ? c->targets : GAP_TREES;
+    trainer_swap_average(c->trainer);
+    int status = divergence_compute(&found, c->trees, c->target, c->weight, trees, SCORE_BATCH);
+    trainer_swap_average(c->trainer);
+    *gap = found.kl;
+    return status;
+}
+
+static int fit(collapsed *c, diag *d)
+{
+    int status = c->hurry && c->trainer->step > 0 ? ART_OK : trainer_advance(c->trainer, d);
+    const int64_t steps = c->trainer->step - c->steps_before;
+    collapsed_round *r = &c->round[c->n_rounds];
+    const bool over = c->hurry || steps >= c->set.steps;
+    if (!status && (over || steps % LOOK_EVERY == 0))
+        status = measure_gap(c, &r->gap);
+    if (status || (!over && !(r->gap <= c->set.gap)))
+        return status;
+    c->stage = COLLAPSED_DRAW;
+    c->looked = 0;
+    c->known = (int64_t)c->table.count;
+    c->weights = c->outside = (log_mean){0};
+    c->has_draws = false;
+    r->log_table = collapsed_log_table(c);
+    return ART_OK;
+}
+
+/* Draws all of the round's trees. */
+static int make_draws(collapsed *c)
+{
+    trainer_swap_average(c->trainer);
+    int status = c->trees->ops->sample(c->trees, c->drawn, c->log_q, c->set.draws, c->set.seed,
+                                       RNG_TOPOLOGY, (uint32_t)c->n_rounds, 0);
+    trainer_swap_average(c->trainer);
+    c->has_draws = status == ART_OK;
+    return status;
+}
+
+static bool criteria_hold(const collapsed *c, const collapsed_round *r)
+{
+    const double apart = fabs(r->log_table - r->log_network);
+    return r->news <= c->set.news && apart <= fmax(c->set.agree, 3 * r->network_error) &&
+           r->gap <= c->set.gap && r->error <= c->set.error;
+}
+
+/* No infinity in a file. */
+static double bounded(double x)
+{
+    return fmax(-DBL_MAX, fmin(x, DBL_MAX));
+}
+
+/* What the draws of the round have shown, once all are dealt with. */
+static void end_round(collapsed *c)
+{
+    collapsed_round *r = &c->round[c->n_rounds++];
+    const log_mean *all = &c->weights, *out = &c->outside;
+    const double scale = log_mean_value(out) - r->log_table; /* log of the weight outside / Z */
+    r->trees = (double)c->table.count;
+    r->steps = (double)c->trainer->step;
+    r->log_network = bounded(log_mean_value(all));
+    r->network_error = bounded(log_mean_error(all));
+    r->new_trees = (double)((int64_t)c->table.count - c->known);
+    r->news = exp(scale) / (1 + exp(scale));
+    r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
+    r->error = r->spread / sqrt(c->set.sampled);
+    r->done = criteria_hold(c, r);
+    c->expanded_before = explorer_counts(c->explorer)->expanded;
+    c->stage = r->done != 0 || c->hurry || c->n_rounds == c->set.rounds ? COLLAPSED_DONE
+                                                                        : COLLAPSED_EXPLORE;
+}
+
+/* Deals with some of the draws: what is new enters the table. */
+static int look_at_draws(collapsed *c)
+{
+    int status = c->has_draws ? ART_OK : make_draws(c);
+    const size_t n_decisions = c->table.n_decisions;
+    const double prior = log_topologies(c->problem->n_taxa);
+    const int64_t left = c->set.draws - c->looked;
+    const int64_t count = left < DRAW_CHUNK ? left : DRAW_CHUNK;
+    int64_t found;
+    if (!status)
+        status = explorer_add(c->explorer, c->drawn + (size_t)c->looked * n_decisions,
+                              (size_t)count, &found);
+    for (int64_t i = c->looked; i < c->looked + count && !status; i++) {
+        const int64_t at = topology_table_find(&c->table, c->drawn + (size_t)i * n_decisions);
+        const double weight = at < 0 ? -HUGE_VAL : c->table.g[at] - prior - c->log_q[i];
+        log_mean_add(&c->weights, weight);
+        log_mean_add(&c->outside, at >= c->known ? weight : -HUGE_VAL);
+    }
+    c->looked += count;
+    if (!status && c->looked == c->set.draws)
+        end_round(c);
+    return status;
+}
+
+int collapsed_advance(collapsed *c, diag *d)
+{
+    switch (c->stage) {
+    case COLLAPSED_EXPLORE:
+        return explore(c);
+    case COLLAPSED_IMPROVE:
+        return improve(c);
+    case COLLAPSED_FIT:
+        return fit(c, d);
+    case COLLAPSED_DRAW:
+        return look_at_draws(c);
+    case COLLAPSED_DONE:
+        break;
+    }
+    return ART_OK;
+}
+
+void collapsed_settle(collapsed *c)
+{
+    trainer_swap_average(c->trainer);
+}
+
+enum { MEAN = 3, ROUND = sizeof(collapsed_round) / sizeof(double) };
+
+int collapsed_save(collapsed *c, safetensors *s)
+{
+    const int64_t counts[COLLAPSED_COUNTS] = {
+        c->stage,  c->n_rounds, c->expanded_before, c->steps_before,
+        c->looked, c->known,    c->weights.count,   c->trainer != NULL};
+    const double means[2 * MEAN] = {c->weights.top, c->weights.sum, c->weights.squares,
+                                    c->outside.top, c->outside.sum, c->outside.squares};
+    memcpy(c->saved_counts, counts, sizeof counts);
+    memcpy(c->saved_means, means, sizeof means);
+    const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
+    int status = safetensors_add(s, "collapsed.counts", TENSOR_I64, 1, (size_t[]){COLLAPSED_COUNTS},
+                                 c->saved_counts);
+    if (!status)
+        status = safetensors_add(s, "collapsed.means", TENSOR_F64, 1, (size_t[]){2 * MEAN},
+                                 c->saved_means);
+    if (!status)
+        status = safetensors_add(s, "collapsed.rounds", TENSOR_F64, 2, (size_t[]){rounds, ROUND},
+                                 c->round);
+    if (!status)
+        status = topology_table_save(&c->table, s);
+    if (!status)
+        status = explorer_save(c->explorer, s);
+    return status || !c->trainer ? status : trainer_save(c->trainer, s);
+}
+
+static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
+{
+    const tensor *counts = safetensors_use(s, "collapsed.counts");
+    const tensor *means = safetensors_use(s, "collapsed.means");
+    const tensor *rounds = safetensors_use(s, "collapsed.rounds");
+    if (!counts || counts->dtype != TENSOR_I64 || counts->count != COLLAPSED_COUNTS || !means ||
+        means->dtype != TENSOR_F64 || means->count != 2 * MEAN || !rounds ||
+        rounds->dtype != TENSOR_F64 || rounds->rank != 2 || rounds->shape[1] != ROUND ||
+        rounds->shape[0] > COLLAPSED_ROUNDS)
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "the counters of the rounds are not there -- start anew with --redo");
+    const int64_t *n = counts->data;
+    const double *m = means->data;
+    if (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
+        n[1] > (int64_t)rounds->shape[0])
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "a stage that does not exist -- start anew with --redo");
+    c->stage = (collapsed_stage)n[0];
+    c->n_rounds = (int)n[1];
+    c->expanded_before = n[2];
+    c->steps_before = n[3];
+    c->looked = n[4];
+    c->known = n[5];
+    c->weights = (log_mean){n[6], m[0], m[1], m[2]};
+    c->outside = (log_mean){n[6], m[3], m[4], m[5]};
+    c->has_draws = false;
+    memcpy(c->round, rounds->data, rounds->count * sizeof(double));
+    return ART_OK;
+}
+
+int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d)
+{
+    int status = load_state(c, s, file, d);
+    if (!status)
+        status = topology_table_load(&c->table, s, file, d);
+    if (!status)
+        status = explorer_load(c->explorer, s, file, d);
+    if (status || !safetensors_find(s, "train.counts"))
+        return status;
+    if (c->table.count == 0)
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "a fit without trees -- start anew with --redo");
+    status = begin_fit(c);
+    return status ? status : trainer_load(c->trainer, s, file, d);
+}

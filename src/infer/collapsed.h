@@ -1,0 +1,133 @@
+/* collapsed.h: inference over topologies alone, branch lengths integrated out (docs/collapsed.md).
+ *
+ * A table of topologies with their evidence g is filled by exploration (explore.h); the network q
+ * is fitted to the table's normalised exp g; draws from q, which can reach any tree, show what
+ * the table misses and extend it. That is a round; rounds follow until the criteria hold:
+ *
+ *     news   the share of the posterior's weight in trees that a round's draws brought
+ *     agree  |log Z by the table's sum - log Z by importance sampling from q|, or within three
+ *            standard errors of the latter
+ *     gap    KL(table || q), nats
+ *     error  the standard error that the final answer will have (table_particles.h)
+ *
+ *     collapsed *c;
+ *     status = collapsed_create(&c, &problem, &alignment, taxon, trees, &settings, threads);
+ *     while (c->stage != COLLAPSED_DONE)
+ *         status = collapsed_advance(c, d);          a second of work, more or less
+ *     collapsed_free(c);
+ *
+ * Everything that the next piece of work depends on is saved between any two of them, and the
+ * same on any number of threads. collapsed_hurry ends the rounds early: that is how a time
+ * limit is kept, and the only way in which time has an influence on results. */
+#ifndef INFER_COLLAPSED_H
+#define INFER_COLLAPSED_H
+
+#include "infer/explore.h"
+#include "infer/table_evidence.h"
+#include "infer/train.h"
+
+#include <stdbool.h>
+
+typedef struct collapsed_settings {
+    uint64_t seed;
+    explore_settings explore;
+    size_t capacity;    /* trees of the table */
+    int64_t expansions; /* of trees in one round, at most */
+    int batch;          /* trees of a fitting step */
+    double rate;        /* of fitting */
+    int64_t steps;      /* of fitting in one round, at most */
+    int draws;          /* from q in one round */
+    int rounds;         /* at most */
+    /* The criteria. */
+    double news;
+    double agree;
+    double gap;
+    double error;
+    double sampled; /* draws from q that the final answer can have, for `error` */
+} collapsed_settings;
+
+collapsed_settings collapsed_defaults(uint64_t seed);
+
+typedef enum collapsed_stage {
+    COLLAPSED_EXPLORE,
+    COLLAPSED_IMPROVE,
+    COLLAPSED_FIT,
+    COLLAPSED_DRAW,
+    COLLAPSED_DONE
+} collapsed_stage;
+
+/* What a round showed. All are doubles, so that a checkpoint holds them as one tensor. */
+typedef struct collapsed_round {
+    double trees;         /* in the table, at the end */
+    double steps;         /* of fitting so far */
+    double log_table;     /* log evidence by the table's sum, before the draws */
+    double log_network;   /* log evidence by importance sampling from q alone */
+    double network_error; /* its standard error */
+    double new_trees;     /* that the draws brought */
+    double news;          /* their share of the weight, by importance sampling */
+    double spread;        /* standard deviation of one draw's weight outside the table, over Z */
+    double gap;           /* KL(table || q) */
+    double error;         /* expected standard error of the final answer */
+    double done;          /* 1 if all criteria hold */
+} collapsed_round;
+
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8 };
+
+typedef struct collapsed {
+    const branch_problem *problem;
+    topology_model *trees; /* borrowed; holds the last weights, not their average, but for draws */
+    collapsed_settings set;
+    pool *threads;
+    topology_table table;
+    explorer *explorer;
+    evidence_team *team;
+    /* What q is fitted to: the best trees of the table. */
+    task *fit;
+    trainer *trainer; /* NULL before the first fit */
+    int32_t *target;  /* [targets][N-3] */
+    double *weight;   /* [targets], normalised */
+    size_t targets;
+    double entropy; /* of weight */
+    /* The draws of a round. */
+    int32_t *drawn; /* [draws][N-3] */
+    double *log_q;  /* [draws] */
+    bool has_draws; /* made for this round */
+    /* Where it is. */
+    collapsed_stage stage;
+    bool hurry;
+    int n_rounds;
+    collapsed_round round[COLLAPSED_ROUNDS];
+    table_improvement improvement;
+    int64_t expanded_before; /* at the beginning of the round */
+    int64_t steps_before;
+    int64_t looked;   /* draws of the round that have been dealt with */
+    int64_t known;    /* trees in the table before the draws */
+    log_mean weights; /* of the draws, by g */
+    log_mean outside; /* the same, 0 for those that were in the table */
+    int64_t saved_counts[COLLAPSED_COUNTS];
+    double saved_means[6];
+} collapsed;
+
+/* Problem, tree model (initialised) and threads are borrowed; alignment and taxon (as for
+ * branch_problem_init) are not needed after the call. */
+int collapsed_create(collapsed **out, const branch_problem *problem, const alignment *a,
+                     const int *taxon, topology_model *trees, const collapsed_settings *settings,
+                     pool *threads);
+void collapsed_free(collapsed *c); /* NULL is fine */
+
+/* A piece of work. */
+int collapsed_advance(collapsed *c, diag *d);
+
+/* The rounds end as soon as they can. */
+void collapsed_hurry(collapsed *c);
+
+/* log evidence by the table's sum. O(trees). */
+double collapsed_log_table(const collapsed *c);
+
+/* The tree model gets the average of its weights, for good: the one to draw from at the end. */
+void collapsed_settle(collapsed *c);
+
+int collapsed_save(collapsed *c, safetensors *s);
+int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d);
+
+#endif

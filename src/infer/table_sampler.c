@@ -1,0 +1,399 @@
+#include "infer/table_sampler.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    JOB_DRAWS = 128,    /* lengths that one job draws, at most */
+    CHUNK_DRAWS = 1024, /* lengths that are drawn between two looks at stop */
+    FULL_DRAWS = 8,     /* a tree with so many draws in a pass is worth a Hessian */
+    SCORE_BATCH = 500,  /* trees that the network draws at a time */
+};
+
+static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6;
+
+/* Consecutive draws of one tree: where their results go. */
+typedef struct errand {
+    int64_t tree; /* of the table; -1 outside, where every draw is an errand */
+    int first, n; /* draws of the stratum, in its order */
+} errand;
+
+struct table_sampler {
+    collapsed *c;
+    sampler_settings set;
+    int k_table, k_network;  /* of a repeat */
+    double *log_p;           /* [trees] the table's distribution */
+    tree_estimate *estimate; /* [trees] */
+    posterior posterior;
+    double *weight; /* [passes][repeats][K] */
+    size_t room;
+    int passes;
+    log_mean mean; /* of all weights */
+    log_mean outside;
+    int64_t failed;
+    /* The pass. */
+    particles batch;   /* [repeats K], by repeat */
+    int32_t *place;    /* [K] a permutation: where a draw stands in its repeat */
+    int64_t *pick;     /* [repeats k_table] trees of the table */
+    int32_t *drawn;    /* [repeats k_network][N-3] of the network */
+    double *log_q;     /* [repeats k_network] */
+    int *outside_draw; /* [repeats k_network] the numbers of those outside the table */
+    double *guess;     /* [E] lengths for trees outside */
+    errand *errand;
+    evidence_job *job;
+    double *mode;                        /* [CHUNK_DRAWS][E] */
+    double *length;                      /* [CHUNK_DRAWS][E] */
+    double *log_weight, *log_likelihood; /* [CHUNK_DRAWS] */
+};
+
+double table_sampler_share(const collapsed *c)
+{
+    const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
+    const double table = sqrt(c->improvement.full.variance);
+    const double share = outside > 0 ? outside / (outside + table) : 0;
+    return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
+}
+
+static int create_memory(table_sampler *s)
+{
+    const size_t trees = s->c->table.count, edges = s->c->table.n_edges;
+    const size_t n_decisions = s->c->table.n_decisions, k = (size_t)s->set.particles;
+    const size_t network = SAMPLER_REPEATS * (size_t)s->k_network;
+    s->log_p = mem_zeros(trees, sizeof *s->log_p);
+    s->estimate = mem_zeros(trees, sizeof *s->estimate);
+    s->place = mem_zeros(k, sizeof *s->place);
+    s->pick = mem_zeros(SAMPLER_REPEATS * (size_t)s->k_table, sizeof *s->pick);
+    s->drawn = mem_zeros(network * n_decisions, sizeof *s->drawn);
+    s->log_q = mem_zeros(network, sizeof *s->log_q);
+    s->outside_draw = mem_zeros(network, sizeof *s->outside_draw);
+    s->guess = mem_zeros(edges, sizeof *s->guess);
+    s->errand = mem_zeros(CHUNK_DRAWS, sizeof *s->errand);
+    s->job = mem_zeros(CHUNK_DRAWS, sizeof *s->job);
+    s->mode = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->mode);
+    s->length = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->length);
+    s->log_weight = mem_zeros(2 * CHUNK_DRAWS, sizeof *s->log_weight);
+    if (!s->log_p || !s->estimate || !s->place || !s->pick || !s->drawn || !s->log_q ||
+        !s->outside_draw || !s->guess || !s->errand || !s->job || !s->mode || !s->length ||
+        !s->log_weight)
+        return ART_ERR_NOMEM;
+    s->log_likelihood = s->log_weight + CHUNK_DRAWS;
+    return particles_init(&s->batch, SAMPLER_REPEATS * s->set.particles, s->c->table.n_taxa, 0);
+}
+
+int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
+                         const sampler_settings *settings)
+{
+    *out = NULL;
+    const int network = (int)ceil(settings->network * settings->particles);
+    if (network < 1 || network >= settings->particles || c->table.count == 0)
+        return ART_ERR_USAGE;
+    table_sampler *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    s->c = c;
+    s->set = *settings;
+    s->k_network = network;
+    s->k_table = settings->particles - network;
+    int status = create_memory(s);
+    if (!status)
+        status = posterior_init(&s->posterior, names, settings->sample, true);
+    if (status) {
+        table_sampler_free(s);
+        return status;
+    }
+    const double all = topology_table_log_sum(&c->table, 0, 0);
+    for (size_t i = 0; i < c->table.count; i++) {
+        s->log_p[i] = c->table.g[i] - all;
+        s->estimate[i] = (tree_estimate){.tree = i, .full = NAN};
+    }
+    *out = s;
+    return ART_OK;
+}
+
+void table_sampler_free(table_sampler *s)
+{
+    if (!s)
+        return;
+    free(s->log_p);
+    free(s->estimate);
+    free(s->place);
+    free(s->pick);
+    free(s->drawn);
+    free(s->log_q);
+    free(s->outside_draw);
+    free(s->guess);
+    free(s->errand);
+    free(s->job);
+    free(s->mode);
+    free(s->length);
+    free(s->log_weight);
+    free(s->weight);
+    particles_free(&s->batch);
+    posterior_free(&s->posterior);
+    free(s);
+}
+
+/* The trees of the table, in steps of its cumulative distribution, and the places. */
+static void pick_trees(table_sampler *s, rng *stream)
+{
+    const int count = SAMPLER_REPEATS * s->k_table;
+    const size_t last = s->c->table.count - 1;
+    const double offset = rng_uniform(stream);
+    double sum = exp(s->log_p[0]);
+    size_t at = 0;
+    for (int i = 0; i < count; i++) {
+        while (at < last && sum < (i + offset) / count)
+            sum += exp(s->log_p[++at]);
+        s->pick[i] = (int64_t)at;
+    }
+    for (int i = 0; i < s->set.particles; i++) {
+        const uint32_t j = rng_below(stream, (uint32_t)i + 1);
+        s->place[i] = s->place[j];
+        s->place[j] = i;
+    }
+}
+
+/* Where draw i of a stratum stands in the batch; the table's come first, dealt to the repeats in
+ * turn. */
+static int place_of(const table_sampler *s, int i, int is_outside)
+{
+    const int turn = (is_outside ? s->k_table : 0) + i / SAMPLER_REPEATS;
+    return i % SAMPLER_REPEATS * s->set.particles + s->place[turn];
+}
+
+/* Draws from the network and lists those outside the table. Returns how many. */
+static int draw_outside(table_sampler *s, uint32_t pass, int *status)
+{
+    topology_model *trees = s->c->trees;
+    const size_t n_decisions = s->c->table.n_decisions;
+    const int count = SAMPLER_REPEATS * s->k_network;
+    int outside = 0;
+    for (int first = 0; first < count && !*status; first += SCORE_BATCH)
+        *status =
+            trees->ops->sample(trees, s->drawn + (size_t)first * n_decisions, s->log_q + first,
+                               count - first < SCORE_BATCH ? count - first : SCORE_BATCH,
+                               s->set.seed, RNG_EVIDENCE, pass, (uint32_t)first);
+    for (int i = 0; i < count && !*status; i++) {
+        s->batch.weight[place_of(s, i, 1)] = -HUGE_VAL;
+        if (topology_table_find(&s->c->table, s->drawn + (size_t)i * n_decisions) < 0)
+            s->outside_draw[outside++] = i;
+    }
+    return outside;
+}
+
+/* Draw i of an errand, as a number of its stratum. */
+static int draw_of(const table_sampler *s, const errand *e, int i)
+{
+    return e->tree < 0 ? s->outside_draw[e->first + i] : e->first + i;
+}
+
+static void prepare(table_sampler *s, int number, const errand *e, int at, rng stream)
+{
+    const topology_table *t = &s->c->table;
+    const size_t n_decisions = t->n_decisions;
+    evidence_job *job = &s->job[number];
+    const double expected = e->tree < 0 ? 0 : exp(s->log_p[e->tree]) * SAMPLER_REPEATS * s->k_table;
+    *job = (evidence_job){
+        .decision = e->tree < 0 ? s->drawn + (size_t)draw_of(s, e, 0) * n_decisions
+                                : topology_table_decision(t, (size_t)e->tree),
+        .length = s->mode + (size_t)number * t->n_edges,
+        .tolerance = BRANCH_TOLERANCE,
+        .shape = expected >= FULL_DRAWS ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+        .draws = e->n,
+        .stream = stream,
+        .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at},
+    };
+    if (e->tree < 0)
+        memcpy(job->length, s->guess, t->n_edges * sizeof *s->guess);
+    else
+        topology_table_lengths(job->length, t, (size_t)e->tree);
+}
+
+/* The results of one errand become particles. */
+static void collect(table_sampler *s, const errand *e, const evidence_job *job, int at)
+{
+    const topology_table *t = &s->c->table;
+    const size_t edges = t->n_edges, n_decisions = t->n_decisions;
+    const double rate = s->c->problem->prior_rate;
+    particles *p = &s->batch;
+    for (int i = 0; i < e->n; i++) {
+        const int draw = draw_of(s, e, i);
+        const size_t to = (size_t)place_of(s, draw, e->tree < 0);
+        const double *length = s->length + (size_t)(at + i) * edges;
+        const double log_weight = job->status ? -HUGE_VAL : s->log_weight[at + i];
+        memcpy(p->decision + to * n_decisions, job->decision, n_decisions * sizeof *p->decision);
+        memcpy(p->length + to * edges, length, edges * sizeof *length);
+        p->log_q[to] = e->tree < 0 ? s->log_q[draw] + log((double)s->k_network / s->set.particles)
+                                   : s->log_p[e->tree] + log((double)s->k_table / s->set.particles);
+        p->weight[to] = -HUGE_VAL;
+        s->failed += job->status != ART_OK;
+        if (!isfinite(log_weight))
+            continue;
+        p->value[to] = s->log_likelihood[at + i];
+        p->log_prior[to] = log_prior(length, t->n_taxa, rate);
+        p->weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
+        p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->weight[to];
+    }
+}
+
+/* What an errand says of its tree. */
+static void note(table_sampler *s, const errand *e, const evidence_job *job)
+{
+    if (e->tree < 0 || job->status)
+        return;
+    tree_estimate *estimate = &s->estimate[e->tree];
+    log_mean_merge(&estimate->draws, &job->weights);
+    if (job->shape == EVIDENCE_FULL)
+        estimate->full = job->full_laplace;
+    if (s->c->table.mark[e->tree] & TABLE_ROUGH) {
+        s->c->table.mark[e->tree] &= (uint8_t)~TABLE_ROUGH;
+        topology_table_update(&s->c->table, (size_t)e->tree, job->length, job->laplace);
+    }
+}
+
+/* Errands up to CHUNK_DRAWS draws, from draw *next of a stratum on; returns how many. */
+static int next_errands(table_sampler *s, int *next, int count, int is_outside)
+{
+    int n = 0, draws = 0;
+    while (*next < count && draws < CHUNK_DRAWS) {
+        errand *e = &s->errand[n++];
+        *e = (errand){is_outside ? -1 : s->pick[*next], *next, 1};
+        const int left = CHUNK_DRAWS - draws, most = left < JOB_DRAWS ? left : JOB_DRAWS;
+        while (++*next < count && !is_outside && e->n < most && s->pick[*next] == e->tree)
+            e->n++;
+        draws += e->n;
+    }
+    return n;
+}
+
+/* All draws of a stratum. */
+static int run_stratum(table_sampler *s, int count, int is_outside, uint32_t pass,
+                       sampler_stop *stop, void *context)
+{
+    for (int next = 0; next < count;) {
+        if (stop && stop(context))
+            return ART_ERR_STOPPED;
+        const int n = next_errands(s, &next, count, is_outside);
+        for (int i = 0, at = 0; i < n; at += s->errand[i++].n)
+            prepare(s, i, &s->errand[i], at,
+                    rng_at(s->set.seed, RNG_EVIDENCE_BRANCH, pass,
+                           (uint32_t)(2 * s->errand[i].first + is_outside)));
+        evidence_team_run(s->c->team, s->job, n);
+        for (int i = 0, at = 0; i < n; at += s->errand[i++].n) {
+            collect(s, &s->errand[i], &s->job[i], at);
+            note(s, &s->errand[i], &s->job[i]);
+        }
+    }
+    return ART_OK;
+}
+
+/* The weights of the pass beside those of the passes before. */
+static int keep_weights(table_sampler *s)
+{
+    const size_t k = (size_t)s->batch.k, before = (size_t)s->passes * k;
+    double *grown = mem_resize(s->weight, 2 * (before + k), sizeof *grown);
+    if (!grown)
+        return ART_ERR_NOMEM;
+    s->weight = grown;
+    memcpy(grown + before, s->batch.weight, k * sizeof *grown);
+    for (size_t i = 0; i < k; i++)
+        log_mean_add(&s->mean, s->batch.weight[i]);
+    for (int i = 0; i < SAMPLER_REPEATS * s->k_network; i++)
+        log_mean_add(&s->outside, s->batch.weight[place_of(s, i, 1)]);
+    s->passes++;
+    return ART_OK;
+}
+
+int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context)
+{
+    int status = ART_OK;
+    const uint32_t pass = (uint32_t)s->passes;
+    rng stream = rng_at(s->set.seed, RNG_POSTERIOR, pass, 0);
+    pick_trees(s, &stream);
+    explorer_guess(s->c->explorer, s->guess);
+    const int outside = draw_outside(s, pass, &status);
+    if (!status)
+        status = run_stratum(s, SAMPLER_REPEATS * s->k_table, 0, pass, stop, context);
+    if (!status)
+        status = run_stratum(s, outside, 1, pass, stop, context);
+    if (!status)
+        status = keep_weights(s);
+    return status ? status : posterior_add(&s->posterior, &s->batch);
+}
+
+double table_sampler_error(const table_sampler *s)
+{
+    return log_mean_error(&s->mean);
+}
+
+const particles *table_sampler_particles(const table_sampler *s)
+{
+    return &s->batch;
+}
+
+/* The probabilities that are reported: the blended ones of the table, importance weights
+ * outside. */
+static int report(table_sampler *s, sampler_facts *facts)
+{
+    const topology_table *t = &s->c->table;
+    tree_set *raw = &s->posterior.trees, better;
+    split_table *splits = &s->posterior.splits;
+    const double all = topology_table_log_sum(t, 0, 0), total = raw->total;
+    int status = tree_set_init(&better, &raw->taxa);
+    split_table_reset(splits);
+    for (size_t i = 0; i < t->count && !status; i++) {
+        const double p = exp(t->g[i] - all) * (1 - facts->outside);
+        const double error = t->error[i] < 0 ? facts->blend.diagonal.scatter : (double)t->error[i];
+        status = tree_set_add(&better, topology_table_decision(t, i), p);
+        if (!status)
+            status = split_table_add_uncertain(splits, topology_table_decision(t, i), NULL, p,
+                                               p * error * p * error);
+    }
+    for (size_t i = 0; i < raw->count && !status; i++) {
+        const int32_t *decision = tree_set_decision(raw, i);
+        if (topology_table_find(t, decision) >= 0)
+            continue;
+        facts->outside_trees++;
+        status = tree_set_add(&better, decision, raw->weight[i] / total);
+        if (!status)
+            status = split_table_add(splits, decision, NULL, raw->weight[i] / total);
+    }
+    tree_set_free(raw);
+    *raw = better;
+    return status;
+}
+
+int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts)
+{
+    const size_t trees = s->c->table.count;
+    size_t n = 0;
+    memset(p, 0, sizeof *p);
+    *facts = (sampler_facts){.passes = s->passes, .failed = s->failed};
+    if (s->passes == 0 || !(s->mean.sum > 0))
+        return ART_ERR_NUMERIC;
+    evidence_summarise(e, s->weight, s->set.particles, s->passes * SAMPLER_REPEATS);
+    e->log_evidence = e->log_mean_weight;
+    e->log_evidence_se = table_sampler_error(s);
+    /* b K draws of K: their mean weight times b is their part of the evidence */
+    const double share = (double)s->k_network / s->set.particles;
+    facts->outside = share * exp(log_mean_value(&s->outside) - e->log_evidence);
+    facts->outside_error = facts->outside > 0 ? facts->outside * log_mean_error(&s->outside) : 0;
+    for (size_t i = 0; i < trees; i++)
+        if (s->estimate[i].draws.count)
+            s->estimate[n++] = s->estimate[i];
+    int status = n ? table_blend(&facts->blend, &s->c->table, s->estimate, n) : ART_ERR_NUMERIC;
+    facts->blend.trees = n;
+    if (!status)
+        status = report(s, facts);
+    if (!status)
+        status = posterior_finish(&s->posterior);
+    if (!status) {
+        *p = s->posterior;
+        memset(&s->posterior, 0, sizeof s->posterior);
+    }
+    return status;
+}

@@ -1,0 +1,76 @@
+/* table_sampler.h: the answer of collapsed inference (collapsed.h): evidence and posterior by
+ * importance sampling, unbiased whatever the table and the network are.
+ *
+ * The trees are two strata. Those of the table are drawn from its distribution p, all others
+ * from the network q; a draw of q that falls into the table has weight 0, for its stratum is
+ * covered. Lengths come from the normal distribution r of their tree
+ * (phylo/topology_evidence.h). With a K and b K of K draws for the two strata,
+ *
+ *     log weight = log p(data, tree, lengths) - log r(lengths | tree)
+ *                  - log(a p(tree)) or - log(b q(tree)),
+ *
+ * and the mean weight is the evidence. Draws from the table are systematic, one in each of
+ * equal steps of its cumulative distribution: less noise than independent ones, so that the
+ * standard errors, which are those of independent draws, are on the safe side.
+ *
+ * What a tree's draws say of its evidence is blended with Laplace's approximations
+ * (table_evidence.h): the topology probabilities that are reported.
+ *
+ *     table_sampler *s;
+ *     status = table_sampler_create(&s, c, &names, &settings);
+ *     while (table_sampler_error(s) > wanted)
+ *         status = table_sampler_pass(s, stop, context);
+ *     status = table_sampler_finish(s, &evidence, &posterior);
+ *     table_sampler_free(s); */
+#ifndef INFER_TABLE_SAMPLER_H
+#define INFER_TABLE_SAMPLER_H
+
+#include "infer/collapsed.h"
+#include "infer/evidence.h"
+#include "infer/posterior.h"
+
+typedef struct sampler_settings {
+    int particles;  /* K of a repeat */
+    int sample;     /* draws that are kept */
+    double network; /* b; the table gets 1 - b */
+    uint64_t seed;
+} sampler_settings;
+
+/* b from what the last round showed: the optimal share by the spreads of the two strata. */
+double table_sampler_share(const collapsed *c);
+
+typedef struct table_sampler table_sampler;
+
+/* c is borrowed, must be settled (collapsed_settle), and its table gets better lengths and g. */
+int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
+                         const sampler_settings *settings);
+void table_sampler_free(table_sampler *s); /* NULL is fine */
+
+/* Asked many times a second; true ends the pass with ART_ERR_STOPPED. */
+typedef bool sampler_stop(void *context);
+
+enum { SAMPLER_REPEATS = 10 }; /* of a pass */
+
+/* SAMPLER_REPEATS more repeats. */
+int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context);
+
+/* Of the log evidence, so far; +inf before the first pass. */
+double table_sampler_error(const table_sampler *s);
+
+/* The draws of the last pass: [SAMPLER_REPEATS K], those of weight 0 (-inf) among them. */
+const particles *table_sampler_particles(const table_sampler *s);
+
+/* What the answer rests on. */
+typedef struct sampler_facts {
+    int passes;
+    double outside;       /* share of the posterior in trees that are not in the table */
+    double outside_error; /* its standard error */
+    int64_t outside_trees;
+    int64_t failed; /* draws without a result: no mode was found */
+    table_improvement blend;
+} sampler_facts;
+
+/* Ends it. The posterior takes over what was gathered; free it with posterior_free. */
+int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
+
+#endif

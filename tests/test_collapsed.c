@@ -1,0 +1,300 @@
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/files.h"
+#include "support/problem.h"
+
+#include "artreeformer.h"
+#include "infer/table_sampler.h"
+#include "model/artreeformer_model.h"
+#include "phylo/simulate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE 10.0
+
+enum { HIDDEN = 8, HEADS = 2, MOST_TREES = 105 };
+
+/* A run on an alignment, with a small network. */
+typedef struct bench {
+    branch_problem problem;
+    pool *threads;
+    topology_model *trees;
+    taxa names;
+    collapsed *c;
+} bench;
+
+static collapsed_settings quick(void)
+{
+    collapsed_settings set = collapsed_defaults(5);
+    set.capacity = 10000;
+    set.steps = 150;
+    set.draws = 512;
+    set.rounds = 3;
+    return set;
+}
+
+static void bench_init(bench *b, const alignment *a, const collapsed_settings *set, int n_threads)
+{
+    subst_model m = model_of("JC", NULL);
+    check_status(branch_problem_init(&b->problem, a, NULL, &m, RATE));
+    check_status(pool_create(&b->threads, n_threads));
+    check_status(artreeformer_create(&b->trees, a->n_taxa, HIDDEN, HEADS, b->threads));
+    b->trees->ops->initialise(b->trees, 5);
+    taxa_init(&b->names);
+    for (int i = 0; i < a->n_taxa; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        check_status(taxa_add(&b->names, name, strlen(name)));
+    }
+    check_status(collapsed_create(&b->c, &b->problem, a, NULL, b->trees, set, b->threads));
+}
+
+static void bench_free(bench *b)
+{
+    collapsed_free(b->c);
+    taxa_free(&b->names);
+    b->trees->ops->free(b->trees);
+    pool_free(b->threads);
+    branch_problem_free(&b->problem);
+}
+
+static void run_rounds(bench *b)
+{
+    while (b->c->stage != COLLAPSED_DONE)
+        check_status(collapsed_advance(b->c, NULL));
+}
+
+typedef struct result {
+    evidence evidence;
+    posterior posterior;
+    sampler_facts facts;
+} result;
+
+static void answer(result *r, bench *b, int passes, int k)
+{
+    const sampler_settings set = {k, 100, table_sampler_share(b->c), 6};
+    table_sampler *s;
+    collapsed_settle(b->c);
+    check_status(table_sampler_create(&s, b->c, &b->names, &set));
+    for (int i = 0; i < passes; i++)
+        check_status(table_sampler_pass(s, NULL, NULL));
+    check_status(table_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
+    table_sampler_free(s);
+}
+
+/* Evidence within four of its stated errors, topology probabilities as enumeration has them. */
+static void check_exact(const alignment *a, double most_variation)
+{
+    double exact[MOST_TREES], variation = 0;
+    const double log_evidence = exact_posterior(exact, a, RATE);
+    const collapsed_settings set = quick();
+    bench b;
+    result r;
+    bench_init(&b, a, &set, 1);
+    run_rounds(&b);
+    answer(&r, &b, 3, 1000);
+    assert_true(r.evidence.log_evidence_se < 0.02);
+    check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+    for (int i = 0; i < exact_trees(a->n_taxa); i++) {
+        int32_t decision[4];
+        exact_tree(decision, i, a->n_taxa);
+        const int64_t at = tree_set_find(&r.posterior.trees, decision);
+        variation += fabs((at < 0 ? 0 : r.posterior.trees.weight[at]) - exact[i]) / 2;
+    }
+    assert_true(variation < most_variation);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+}
+
+static void small_cases_are_exact(void **state)
+{
+    (void)state;
+    small_alignment four, five, six;
+    small_alignment_init(
+        &four, 4, (const char *[]){"AAGTCGATTAC", "AAGTCGCTTAC", "AATTCGATTAC", "AATTCAATTAC"});
+    check_exact(&four.a, 0.01);
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAGTCA", "AAGTCA", "CCGTGA", "CCTTCA", "CCTTCT"});
+    check_exact(&five.a, 0.02);
+    small_alignment_init(&six, 6, (const char *[]){"AAGT", "AAGT", "CCGT", "CCTT", "CCTA", "ACTA"});
+    check_exact(&six.a, 0.03);
+}
+
+/* Saturated data, where the normal distribution at the mode misses most of the posterior. */
+static void few_sites_have_finite_weights(void **state)
+{
+    (void)state;
+    small_alignment four;
+    small_alignment_init(&four, 4, (const char *[]){"ACGT", "CATG", "GTAC", "TGCA"});
+    check_exact(&four.a, 0.02);
+}
+
+static void compare_runs(const bench *a, const bench *b)
+{
+    const topology_table *x = &a->c->table, *y = &b->c->table;
+    assert_int_equal(x->count, y->count);
+    assert_memory_equal(x->decision, y->decision, x->count * x->n_decisions * sizeof *x->decision);
+    assert_memory_equal(x->g, y->g, x->count * sizeof *x->g);
+    assert_memory_equal(x->error, y->error, x->count * sizeof *x->error);
+    assert_memory_equal(a->trees->params.value, b->trees->params.value,
+                        a->trees->params.total * sizeof *a->trees->params.value);
+    assert_int_equal(a->c->n_rounds, b->c->n_rounds);
+    assert_memory_equal(a->c->round, b->c->round, (size_t)a->c->n_rounds * sizeof *a->c->round);
+}
+
+static void simulated(problem *p, int n_taxa, size_t sites, uint32_t seed)
+{
+    subst_model m = model_of("JC", NULL);
+    *p = problem_random(n_taxa, sites, 1, seed);
+    check_status(
+        simulate_sites(p->alignment.state, p->decision, p->length, n_taxa, &m, sites, seed, NULL));
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    problem p;
+    simulated(&p, 9, 60, 31);
+    const collapsed_settings set = quick();
+    bench b[2];
+    result r[2];
+    for (int k = 0; k < 2; k++) {
+        bench_init(&b[k], &p.alignment, &set, k ? 3 : 1);
+        run_rounds(&b[k]);
+    }
+    compare_runs(&b[0], &b[1]);
+    for (int k = 0; k < 2; k++)
+        answer(&r[k], &b[k], 1, 200);
+    check_near(r[0].evidence.log_evidence, r[1].evidence.log_evidence, 0);
+    assert_int_equal(r[0].posterior.count, r[1].posterior.count);
+    assert_memory_equal(r[0].posterior.length, r[1].posterior.length,
+                        (size_t)r[0].posterior.count * 15 * sizeof(double));
+    for (int k = 0; k < 2; k++) {
+        posterior_free(&r[k].posterior);
+        bench_free(&b[k]);
+    }
+    problem_free(&p);
+}
+
+/* Through a file, as a killed run would. */
+static void move_state(bench *to, bench *from)
+{
+    safetensors s = {0}, back = {0};
+    check_status(collapsed_save(from->c, &s));
+    check_status(safetensors_write(&s, "state.safetensors", NULL));
+    safetensors_free(&s);
+    check_status(safetensors_read(&back, "state.safetensors", NULL));
+    check_status(collapsed_load(to->c, &back, "state.safetensors", NULL));
+    safetensors_free(&back);
+}
+
+/* A run that is saved and loaded into another process's memory again and again ends as one
+ * that is not. */
+static void a_resumed_run_is_the_same(void **state)
+{
+    (void)state;
+    problem p;
+    simulated(&p, 9, 60, 32);
+    const collapsed_settings set = quick();
+    bench straight, broken;
+    bench_init(&straight, &p.alignment, &set, 1);
+    run_rounds(&straight);
+    bench_init(&broken, &p.alignment, &set, 2);
+    int seen[COLLAPSED_DONE] = {0}, work = 0;
+    while (broken.c->stage != COLLAPSED_DONE) {
+        if (work++ % 7 == 0 || seen[broken.c->stage] == 0) {
+            bench next;
+            seen[broken.c->stage]++;
+            bench_init(&next, &p.alignment, &set, 1);
+            move_state(&next, &broken);
+            bench_free(&broken);
+            broken = next;
+        }
+        check_status(collapsed_advance(broken.c, NULL));
+    }
+    for (int k = 0; k < COLLAPSED_DONE; k++)
+        assert_true(seen[k] > 0);
+    compare_runs(&straight, &broken);
+    bench_free(&straight);
+    bench_free(&broken);
+    problem_free(&p);
+}
+
+/* The table starts with one tree: what the network draws must find and weigh the rest. */
+static void draws_make_up_for_the_table(void **state)
+{
+    (void)state;
+    small_alignment five;
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAGTCA", "AAGTCA", "CCGTGA", "CCTTCA", "CCTTCT"});
+    double exact[15];
+    const double log_evidence = exact_posterior(exact, &five.a, RATE);
+    collapsed_settings set = quick();
+    set.explore.starts = 1;
+    set.explore.quiet = 0;
+    set.explore.window = 0; /* nothing but the peak enters */
+    set.explore.widen = 0;
+    set.steps = 1;
+    set.rounds = 1;
+    set.draws = 1;
+    bench b;
+    result r;
+    bench_init(&b, &five.a, &set, 1);
+    run_rounds(&b);
+    assert_true(b.c->table.count <= 3);
+    answer(&r, &b, 3, 2000);
+    assert_true(r.facts.outside > 0.1);
+    assert_true(r.evidence.log_evidence_se < 0.05);
+    check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+    double inside = 0;
+    for (int i = 0; i < 15; i++) {
+        int32_t decision[2];
+        exact_tree(decision, i, 5);
+        inside += topology_table_find(&b.c->table, decision) >= 0 ? exact[i] : 0;
+    }
+    check_near(r.facts.outside, 1 - inside, 4 * r.facts.outside_error + 0.02);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+}
+
+/* Ended early, at any moment, it still has an answer. */
+static void hurry_ends_it(void **state)
+{
+    (void)state;
+    problem p;
+    simulated(&p, 8, 40, 33);
+    const collapsed_settings set = quick();
+    for (int after = 0; after < 40; after += 13) {
+        bench b;
+        result r;
+        bench_init(&b, &p.alignment, &set, 1);
+        for (int i = 0; i < after; i++)
+            check_status(collapsed_advance(b.c, NULL));
+        collapsed_hurry(b.c);
+        int pieces = 0;
+        for (; b.c->stage != COLLAPSED_DONE; pieces++)
+            check_status(collapsed_advance(b.c, NULL));
+        assert_true(pieces < 12);
+        answer(&r, &b, 1, 500);
+        assert_true(isfinite(r.evidence.log_evidence));
+        posterior_free(&r.posterior);
+        bench_free(&b);
+    }
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_cases_are_exact),
+        cmocka_unit_test(few_sites_have_finite_weights),
+        cmocka_unit_test(threads_do_not_matter),
+        in_scratch_folder(a_resumed_run_is_the_same),
+        cmocka_unit_test(draws_make_up_for_the_table),
+        cmocka_unit_test(hurry_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
