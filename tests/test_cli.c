@@ -347,7 +347,7 @@ static void full_devices_are_reported(void **state)
     static const char *const writers[] = {
         "summarize t.nwk",
         "simulate",
-        ("infer -s a.fasta --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW),
+        ("infer -s a.fasta --method vbpi --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW),
         ("parsimony -s a.fasta " SMALL " " FEW),
         ("fit t.nwk " SMALL),
     };

@@ -54,10 +54,10 @@ static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char
     static char words[1024];
     int n = 0;
     snprintf(words, sizeof words,
-             "%s -s %s --prefix %s --hidden 8 --heads 2 %s --anneal 50 --report-every 50 "
+             "%s%s -s %s --prefix %s --hidden 8 --heads 2 %s --anneal 50 --report-every 50 "
              "--evidence-particles 100 --evidence-repeats 3 --posterior-sample 50 %s",
-             command, p->alignment, p->prefix, strstr(extra, "--steps") ? "" : "--steps 300",
-             extra);
+             command, strcmp(command, "infer") == 0 ? " --method vbpi" : "", p->alignment,
+             p->prefix, strstr(extra, "--steps") ? "" : "--steps 300", extra);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         assert_true(n < MAX_ARGUMENTS - 1);
         out[n++] = word;

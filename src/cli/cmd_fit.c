@@ -22,6 +22,7 @@ typedef struct settings {
     int order; /* of enum order */
     training_settings training;
     int64_t batch;
+    int picks; /* of enum batch_picks */
     double average;
     int64_t average_from;
     run_settings run;
@@ -32,6 +33,7 @@ enum order { ORDER_NAMES, ORDER_SHARING };
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .truth_every = 5000,
+    .picks = PICKS_SYSTEMATIC,
     .training = {.steps = 20000,
                  .tree_rate = 1e-3,
                  .decay = 0.75,
@@ -45,9 +47,10 @@ static const settings DEFAULTS = {
 };
 
 static const preset_value PAPER[] = {
-    {"steps", "200000"}, {"tree-rate", "0.0001"}, {"decay", "0.75"},     {"decay-every", "20000"},
-    {"clip", "0"},       {"batch", "10"},         {"average", "0.9995"}, {"average-from", "1000"},
-    {"hidden", "100"},   {"heads", "4"},          {NULL, NULL},
+    {"steps", "200000"},      {"tree-rate", "0.0001"}, {"decay", "0.75"},
+    {"decay-every", "20000"}, {"clip", "0"},           {"batch", "10"},
+    {"picks", "independent"}, {"average", "0.9995"},   {"average-from", "1000"},
+    {"hidden", "100"},        {"heads", "4"},          {NULL, NULL},
 };
 
 static const option OPTIONS[] = {
@@ -65,7 +68,11 @@ static const option OPTIONS[] = {
                   "long beginnings in common and a step costs less"),
     OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
+    OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, batch, "--batch", OPTIONAL, 1, 1e6, "trees of a step"),
+    OPTION_CHOICE(settings, picks, "--picks", OPTIONAL, "independent|systematic",
+                  "how they are drawn from the sample: independently, or one from each of equal "
+                  "steps of its weights, with less noise"),
     OPTION_REAL(settings, average, "--average", OPTIONAL, 0, 0.9999999,
                 "how much a moving average of the weights keeps per step; 0 for no average"),
     OPTION_INT(settings, average_from, "--average-from", OPTIONAL, 0, 4e9,
@@ -246,7 +253,7 @@ static int fit(session *s, void *chosen)
     status = job_trees(&j, trees.taxa.count, &o->training);
     if (!status)
         status = density_create(&j.task, j.trees, trees.decision, trees.weight, trees.count,
-                                (int)o->batch, (uint64_t)o->common.seed);
+                                (int)o->batch, (batch_picks)o->picks, (uint64_t)o->common.seed);
     if (!status) {
         train_settings plan = training_plan(&o->training);
         plan.average = o->average;

@@ -1,5 +1,6 @@
 /* infer: Bayesian inference of topology and branch lengths from an alignment. */
 #include "artreeformer.h"
+#include "cli/collapsed_run.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "model/branch_lognormal.h"
@@ -13,14 +14,22 @@
 
 enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
 
+typedef enum method { METHOD_COLLAPSED, METHOD_VBPI } method;
+
+typedef struct branch_options {
+    double rate; /* of learning */
+} branch_options;
+
 typedef struct settings {
     common_settings common;
     dataset_settings data;
+    int method;
     const char *model;
     double prior_rate;
+    collapsed_options collapsed;
     training_settings training;
     variational_options variational;
-    double branch_rate;
+    branch_options branch;
     int64_t branch_hidden;
     evaluation_settings evaluation;
     run_settings run;
@@ -30,6 +39,7 @@ static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .model = "JC",
     .prior_rate = 10,
+    .collapsed = COLLAPSED_DEFAULTS,
     .training = {.steps = INFER_STEPS,
                  .tree_rate = 1e-4,
                  .decay = 0.75,
@@ -37,7 +47,7 @@ static const settings DEFAULTS = {
                  .hidden = INFER_HIDDEN,
                  .heads = INFER_HEADS},
     .variational = {.particles = INFER_PARTICLES, .anneal = 25000},
-    .branch_rate = 3e-3,
+    .branch = {.rate = 3e-3},
     .branch_hidden = INFER_BRANCH_HIDDEN,
     .evaluation = EVALUATION_DEFAULTS,
     .run = RUN_DEFAULTS,
@@ -45,13 +55,27 @@ static const settings DEFAULTS = {
 
 /* The published schedule (with --anneal 200000 for data sets that are hard to anneal). */
 static const preset_value PAPER[] = {
-    {"steps", "400000"},     {"anneal", "100000"},
-    {"tree-rate", "0.0001"}, {"branch-rate", "0.001"},
-    {"decay", "0.75"},       {"decay-every", "20000"},
-    {"clip", "0"},           {"particles", "10"},
-    {"estimator", "vimco"},  {"hidden", "100"},
-    {"heads", "4"},          {"branch-hidden", "100"},
-    {"prior-rate", "10"},    {NULL, NULL},
+    {"method", "vbpi"},
+    {"steps", "400000"},
+    {"anneal", "100000"},
+    {"tree-rate", "0.0001"},
+    {"branch-rate", "0.001"},
+    {"decay", "0.75"},
+    {"decay-every", "20000"},
+    {"clip", "0"},
+    {"particles", "10"},
+    {"estimator", "vimco"},
+    {"hidden", "100"},
+    {"heads", "4"},
+    {"branch-hidden", "100"},
+    {"prior-rate", "10"},
+    {NULL, NULL},
+};
+
+static const option BRANCH_OPTIONS[] = {
+    OPTION_REAL(branch_options, rate, "--branch-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+                "learning rate of the branch-length model"),
+    OPTION_END,
 };
 
 static const option OPTIONS[] = {
@@ -62,15 +86,21 @@ static const option OPTIONS[] = {
                 "substitution model with its numbers, such as HKY{2.5}+F+G4{0.5}"),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
-    OPTION_HEADING("Training"),
-    OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
-    OPTION_REAL(settings, branch_rate, "--branch-rate", OPTIONAL, OPTION_ABOVE_0, 1,
-                "learning rate of the branch-length model"),
+    OPTION_HEADING("Method"),
+    OPTION_CHOICE(settings, method, "--method", OPTIONAL, "collapsed|vbpi",
+                  "collapsed: branch lengths integrated out, topologies explored and learned; "
+                  "vbpi: topologies and lengths learned together, as published"),
+    OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
                "hidden size of the branch-length model"),
+    OPTION_HEADING("Collapsed"),
+    OPTION_INCLUDE(settings, collapsed, COLLAPSED_OPTIONS),
+    OPTION_HEADING("VBPI"),
+    OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
+    OPTION_INCLUDE(settings, branch, BRANCH_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
-    OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_HEADING("Evaluation"),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_HEADING("Output"),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
@@ -98,23 +128,15 @@ static const char *const FILES[] = {".metrics.jsonl",
 static const run_view VIEW = {
     .what = "training", .objective = "bound", .best = "best_log_likelihood", .best_sign = 1};
 
-static int make_models(job *j, const settings *o, const subst_model *model)
+static int make_models(job *j, const settings *o)
 {
-    int n = j->data.alignment.n_taxa;
-    int64_t batch =
-        o->variational.particles > EVIDENCE_BATCH ? o->variational.particles : EVIDENCE_BATCH;
-    uint64_t seed = (uint64_t)o->common.seed;
+    const int n = j->data.alignment.n_taxa;
     int status = job_trees(j, n, &o->training);
     if (!status)
         status = branch_lognormal_create(&j->branches, n, (int)o->branch_hidden, j->run.threads);
     if (!status)
-        status = target_likelihood(&j->goal, &j->data.alignment, j->data.row, model, (int)batch,
-                                   j->run.threads);
-    if (status)
-        return status;
-    j->branches->ops->initialise(j->branches, seed);
-    j->source = (particle_source){j->trees, j->branches, j->goal, o->prior_rate, seed};
-    return ART_OK;
+        j->branches->ops->initialise(j->branches, (uint64_t)o->common.seed);
+    return status;
 }
 
 /* <prefix>.report.txt and .html */
@@ -126,14 +148,20 @@ static int write_page(job *j, const settings *o, const evaluation *e, const char
     snprintf(size, sizeof size, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
              a->n_patterns);
     snprintf(prior, sizeof prior, "uniform topologies, Exp(%g) branch lengths", o->prior_rate);
-    snprintf(training, sizeof training, "%lld steps of %lld particles, annealed over %lld",
-             (long long)o->training.steps, (long long)o->variational.particles,
-             (long long)o->variational.anneal);
+    if (o->method == METHOD_VBPI)
+        snprintf(training, sizeof training, "%lld steps of %lld particles, annealed over %lld",
+                 (long long)o->training.steps, (long long)o->variational.particles,
+                 (long long)o->variational.anneal);
+    else
+        snprintf(training, sizeof training, "branch lengths integrated out, topologies explored");
     snprintf(seed, sizeof seed, "%lld", (long long)o->common.seed);
     const page_fact facts[] = {
-        {"alignment", o->data.alignment}, {"size", size},
-        {"substitution model", model},    {"prior", prior},
-        {"training", training},           {"seed", seed},
+        {"alignment", o->data.alignment},
+        {"size", size},
+        {"substitution model", model},
+        {"prior", prior},
+        {"method", training},
+        {"seed", seed},
     };
     trace bound = {0};
     char *metrics = session_path(s, ".metrics.jsonl");
@@ -151,7 +179,8 @@ static int write_page(job *j, const settings *o, const evaluation *e, const char
     return status;
 }
 
-static int write_results(job *j, const settings *o, const evaluation *e, const char *model)
+static int write_results(job *j, const settings *o, const evaluation *e, json_t *facts,
+                         const char *model)
 {
     session *s = j->run.session;
     int status = job_save_model(j, &j->data.taxa, &o->training, (int)o->branch_hidden, model);
@@ -167,8 +196,7 @@ static int write_results(job *j, const settings *o, const evaluation *e, const c
     json_t *results = evaluation_json(e, &o->evaluation);
     if (results) {
         json_object_set_new(results, "model", json_string(model));
-        json_object_set_new(results, "steps", json_integer((json_int_t)j->trainer->step));
-        results_number(results, "best_log_likelihood", variational_best(j->task));
+        json_object_update(results, facts);
     }
     return run_finish(&j->run, results);
 }
@@ -193,14 +221,57 @@ static int say_results(session *s, const evaluation *e)
     return status;
 }
 
+/* Options of the other method are not silently ignored. */
+static int settle_method(session *s, const settings *o)
+{
+    static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS};
+    int status = ART_OK;
+    if (o->method == METHOD_VBPI)
+        return options_refuse(&s->options, COLLAPSED_OPTIONS,
+                              "is an option of --method collapsed -- leave it out, or choose that",
+                              &s->diag);
+    for (int i = 0; i < 3 && !status; i++)
+        status = options_refuse(&s->options, OF_VBPI[i],
+                                "is an option of --method vbpi -- leave it out, or choose that",
+                                &s->diag);
+    return status;
+}
+
+/* Topologies and branch lengths learned together. */
+static int infer_vbpi(job *j, evaluation *e, json_t **facts, const settings *o,
+                      const subst_model *model)
+{
+    const int64_t k = o->variational.particles;
+    train_settings plan = training_plan(&o->training);
+    plan.branch_rate = o->branch.rate;
+    int status = target_likelihood(&j->goal, &j->data.alignment, j->data.row, model,
+                                   (int)(k > EVIDENCE_BATCH ? k : EVIDENCE_BATCH), j->run.threads);
+    if (status)
+        return status;
+    j->source =
+        (particle_source){j->trees, j->branches, j->goal, o->prior_rate, (uint64_t)o->common.seed};
+    status = job_train_variational(j, &plan, &o->variational, &VIEW);
+    if (!status)
+        status = job_evaluate(j, e, &j->data.taxa, &o->evaluation);
+    if (status)
+        return status;
+    *facts = json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->trainer->step);
+    if (*facts)
+        results_number(*facts, "best_log_likelihood", variational_best(j->task));
+    return *facts ? ART_OK : ART_ERR_NOMEM;
+}
+
 static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
     job j = {0};
     evaluation e = {0};
+    json_t *facts = NULL;
     subst_model model;
     char model_text[MODEL_STRING_SIZE];
     int status = training_settle(s, &o->training, &o->variational, PAPER);
+    if (!status)
+        status = settle_method(s, o);
     if (!status)
         status = dataset_read(&j.data, &o->data, &s->diag);
     if (!status)
@@ -210,19 +281,18 @@ static int infer(session *s, void *chosen)
     if (status || j.run.finished)
         goto out;
     log_info(&s->log, "model: %s", model_string_print(model_text, &model));
-    status = make_models(&j, o, &model);
-    if (!status) {
-        train_settings plan = training_plan(&o->training);
-        plan.branch_rate = o->branch_rate;
-        status = job_train_variational(&j, &plan, &o->variational, &VIEW);
-    }
+    status = make_models(&j, o);
+    if (!status && o->method == METHOD_VBPI)
+        status = infer_vbpi(&j, &e, &facts, o, &model);
+    else if (!status)
+        status =
+            collapsed_run(&j, &e, &facts, &o->collapsed, &o->evaluation, &model, o->prior_rate);
     if (!status)
-        status = job_evaluate(&j, &e, &j.data.taxa, &o->evaluation);
-    if (!status)
-        status = write_results(&j, o, &e, model_text);
+        status = write_results(&j, o, &e, facts, model_text);
     if (!status)
         status = say_results(s, &e);
 out:
+    json_decref(facts);
     evaluation_free(&e);
     job_free(&j);
     return status;

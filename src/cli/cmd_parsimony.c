@@ -50,6 +50,7 @@ static const option OPTIONS[] = {
                   "a gap is a fifth state, or missing data"),
     OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
+    OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),

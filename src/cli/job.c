@@ -60,7 +60,7 @@ int job_save_model(job *j, const taxa *names, const training_settings *o, int br
                                .trees = j->trees,
                                .hidden = (int)o->hidden,
                                .heads = (int)o->heads,
-                               .average = j->trainer->trees.average,
+                               .average = j->trainer ? j->trainer->trees.average : NULL,
                                .branches = j->branches,
                                .branch_hidden = branch_hidden,
                                .substitution = substitution,

@@ -452,3 +452,15 @@ void option_value(char value[OPTION_VALUE], const option_set *s, const option_it
         break;
     }
 }
+
+int options_refuse(const option_set *s, const option *table, const char *why, diag *d)
+{
+    for (; table->kind != OPTION_KIND_END; table++)
+        for (int i = 0; i < s->count; i++)
+            if (s->item[i].row == table && s->item[i].given) {
+                char key[OPTION_NAME];
+                option_key(key, table);
+                return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "--%s %s", key, why);
+            }
+    return ART_OK;
+}

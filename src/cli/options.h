@@ -189,4 +189,7 @@ option_files option_inputs(const option_set *s, const option_item *item);
 /* The value an option is in, inside the settings. */
 void *option_target(const option_set *s, const option_item *item);
 
+/* An error that says `why` if an option of the table was given. */
+int options_refuse(const option_set *s, const option *table, const char *why, diag *d);
+
 #endif

@@ -183,9 +183,14 @@ static bool out_of_time(const run *r)
     return r->set->time_limit > 0 && clock_seconds() - r->session->started >= r->set->time_limit;
 }
 
+bool run_is_stopped(const run *r)
+{
+    return signals_stop(r->signals);
+}
+
 bool run_should_stop(const run *r)
 {
-    return signals_stop(r->signals) || out_of_time(r);
+    return run_is_stopped(r) || out_of_time(r);
 }
 
 static int set_number(safetensors *s, const char *key, double value)
@@ -195,7 +200,7 @@ static int set_number(safetensors *s, const char *key, double value)
     return safetensors_set(s, key, text);
 }
 
-static int save(run *r, trainer *t)
+int run_save(run *r, const run_work *w)
 {
     double began = clock_seconds();
     safetensors s = {0};
@@ -213,7 +218,7 @@ static int save(run *r, trainer *t)
     if (!status)
         status = set_number(&s, "seconds", run_seconds(r));
     if (!status)
-        status = trainer_save(t, &s);
+        status = w->save(w->context, &s);
     if (!status)
         status = checkpoint_write(&s, own->prefix, &own->diag);
     safetensors_free(&s);
@@ -241,11 +246,10 @@ static int report(run *r, trainer *t, const run_view *view, double *last_clock, 
     double seconds_left = (double)(t->set.steps - now.step) / rate;
     *last_clock = clock;
     *last_step = now.step;
-    json_t *line = json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I}", "step",
-                             (json_int_t)now.step, "seconds", run_seconds(r), view->objective,
-                             now.objective, "gradient_norm", now.gradient_norm, "learning_rate",
-                             now.rate, "anneal", now.anneal, "distinct_trees", now.distinct,
-                             "work_saved", now.saved, "skipped", (json_int_t)now.skipped);
+    json_t *line = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I}", view->objective, now.objective,
+                             "gradient_norm", now.gradient_norm, "learning_rate", now.rate,
+                             "anneal", now.anneal, "distinct_trees", now.distinct, "work_saved",
+                             now.saved, "skipped", (json_int_t)now.skipped);
     if (!line)
         return ART_ERR_NOMEM;
     if (view->best && isfinite(now.best)) {
@@ -255,12 +259,7 @@ static int report(run *r, trainer *t, const run_view *view, double *last_clock, 
     }
     json_object_set_new(line, "steps_per_second", json_real(rate));
     int status = view->more ? view->more(view->context, line, more, sizeof more) : ART_OK;
-    char *text = json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER);
-    json_decref(line);
-    if (!text)
-        return ART_ERR_NOMEM;
-    output_printf(&r->metrics, "%s\n", text);
-    free(text);
+    const int written = run_metrics(r, now.step, line);
     log_info(&r->session->log,
              "step %lld of %lld: %s %.3f%s%s, gradient %.3g, rate %.3g, anneal %.3g, %.1f steps/s, "
              "%s left, %.1f distinct trees, %.0f %% of work saved%s",
@@ -268,38 +267,82 @@ static int report(run *r, trainer *t, const run_view *view, double *last_clock, 
              more, now.gradient_norm, now.rate, now.anneal, rate,
              format_seconds(left, sizeof left, seconds_left), now.distinct, 100 * now.saved,
              now.skipped ? " (some steps skipped)" : "");
-    return status ? status : output_flush(&r->metrics);
+    return status ? status : written;
 }
 
-static int restore(run *r, trainer *t)
+int run_resume(run *r, const run_work *w)
 {
+    if (!r->resumed)
+        return ART_OK;
     session *s = r->session;
-    int status = trainer_load(t, &r->checkpoint, r->checkpoint_name, &s->diag);
+    char where[128];
+    int status = w->load(w->context, &r->checkpoint, r->checkpoint_name, &s->diag);
     safetensors_free(&r->checkpoint);
-    if (!status)
-        log_info(&s->log, "going on from %s at step %lld of %lld", r->checkpoint_name,
-                 (long long)t->step, (long long)t->set.steps);
-    return status;
+    if (status)
+        return status;
+    w->where(w->context, where, sizeof where);
+    log_info(&s->log, "going on from %s at %s", r->checkpoint_name, where);
+    return ART_OK;
 }
 
 /* Saves and says how to go on. */
-static int stop(run *r, trainer *t)
+static int stop(run *r, const run_work *w)
 {
     session *s = r->session;
-    int status = save(r, t);
+    char where[128];
+    int status = run_save(r, w);
     if (status)
         return status;
-    log_warning(&s->log,
-                "%s at step %lld; the checkpoint is written, and the same command%s goes on",
-                signals_stop(r->signals) ? "stopped by a signal" : "the time limit is reached",
-                (long long)t->step, s->common->redo ? " without --redo" : "");
+    w->where(w->context, where, sizeof where);
+    log_warning(&s->log, "%s at %s; the checkpoint is written, and the same command%s goes on",
+                run_is_stopped(r) ? "stopped by a signal" : "the time limit is reached", where,
+                s->common->redo ? " without --redo" : "");
     return ART_ERR_STOPPED;
+}
+
+int run_between(run *r, const run_work *w)
+{
+    if (w->keeps_time ? run_is_stopped(r) : run_should_stop(r))
+        return stop(r, w);
+    return signals_save(r->signals) || save_is_due(r) ? run_save(r, w) : ART_OK;
+}
+
+int run_metrics(run *r, int64_t step, json_t *more)
+{
+    json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)step, "seconds", run_seconds(r));
+    if (line && more)
+        json_object_update(line, more);
+    json_decref(more);
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_PRESERVE_ORDER) : NULL;
+    json_decref(line);
+    if (!text)
+        return ART_ERR_NOMEM;
+    output_printf(&r->metrics, "%s\n", text);
+    free(text);
+    return output_flush(&r->metrics);
+}
+
+static int save_trainer(void *context, safetensors *s)
+{
+    return trainer_save(context, s);
+}
+
+static int load_trainer(void *context, safetensors *s, const char *file, diag *d)
+{
+    return trainer_load(context, s, file, d);
+}
+
+static void say_step(void *context, char *text, size_t size)
+{
+    const trainer *t = context;
+    snprintf(text, size, "step %lld of %lld", (long long)t->step, (long long)t->set.steps);
 }
 
 int run_train(run *r, trainer *t, const run_view *view)
 {
     session *s = r->session;
-    int status = r->resumed ? restore(r, t) : ART_OK;
+    const run_work work = {t, save_trainer, load_trainer, say_step, false};
+    int status = run_resume(r, &work);
     char memory[FORMAT_SIZE];
     if (!status)
         status = trainer_warm(t);
@@ -315,16 +358,11 @@ int run_train(run *r, trainer *t, const run_view *view)
         if (!status && t->step % r->set->report_every == 0)
             status = report(r, t, view, &last_clock, &last_step);
         progress_update(&line, (double)t->step, "%.3g of the data", trainer_anneal(t));
-        if (status)
-            break;
-        if (run_should_stop(r))
-            status = stop(r, t);
-        else if (signals_save(r->signals) || save_is_due(r))
-            status = save(r, t);
+        if (!status)
+            status = run_between(r, &work);
     }
     progress_end(&line);
-    /* what follows may take a while, and would be lost with the process */
-    return status ? status : save(r, t);
+    return status ? status : run_save(r, &work);
 }
 
 int run_finish(run *r, json_t *results)

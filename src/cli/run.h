@@ -74,6 +74,32 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
  * signal or the time limit came first and a checkpoint is written. */
 int run_train(run *r, trainer *t, const run_view *view);
 
+/* What else can be stopped and resumed: work in pieces of about a second at most. */
+typedef struct run_work {
+    void *context;
+    int (*save)(void *context, safetensors *s); /* all that the next piece depends on */
+    int (*load)(void *context, safetensors *s, const char *file, diag *d);
+    void (*where)(void *context, char *text, size_t size); /* "step 10 of 20" */
+    bool keeps_time; /* the time limit is when it wants to be done, not when to stop */
+} run_work;
+
+/* Before the first piece: loads the checkpoint of a resumed run. */
+int run_resume(run *r, const run_work *w);
+
+/* Between pieces: saves when it is time to; when the run should stop, saves and returns
+ * ART_ERR_STOPPED. */
+int run_between(run *r, const run_work *w);
+
+/* After the last piece: what follows may take a while, and would be lost with the process. */
+int run_save(run *r, const run_work *w);
+
+/* One line of metrics, without the reference: step and seconds come first, then what is in
+ * more (taken over). */
+int run_metrics(run *r, int64_t step, json_t *more);
+
+/* A signal to stop has come. */
+bool run_is_stopped(const run *r);
+
 /* True when the run should stop: for the long loops after training. */
 bool run_should_stop(const run *r);
 

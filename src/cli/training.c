@@ -16,6 +16,10 @@ const option TRAINING_OPTIONS[] = {
                "... after every so many steps; 0 for never"),
     OPTION_REAL(training_settings, clip, "--clip", OPTIONAL, 0, 1e9,
                 "largest norm of a gradient; 0 for no limit"),
+    OPTION_END,
+};
+
+const option NETWORK_OPTIONS[] = {
     OPTION_INT(training_settings, hidden, "--hidden", OPTIONAL, 1, 4096,
                "hidden size of the tree model"),
     OPTION_INT(training_settings, heads, "--heads", OPTIONAL, 1, 64,

@@ -19,8 +19,9 @@ typedef struct training_settings {
     int64_t heads;
 } training_settings;
 
-/* --preset --steps --tree-rate --decay --decay-every --clip --hidden --heads */
-extern const option TRAINING_OPTIONS[];
+extern const option
+    TRAINING_OPTIONS[]; /* --preset --steps --tree-rate --decay --decay-every --clip */
+extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
 /* Defaults of `infer`, for which `check` estimates time and memory. */
 enum {

@@ -233,8 +233,9 @@ int workbench_density(workbench *w)
                                                 &w->session->diag)
                                 : draw_sample(w);
     for (int i = 0; i < DENSITY_BATCHES && !status; i++) {
-        status = density_create(&w->density[i], w->trees, w->sample.decision, w->sample.weight,
-                                w->sample.count, DENSITY_BATCH[i], w->plan->seed);
+        status =
+            density_create(&w->density[i], w->trees, w->sample.decision, w->sample.weight,
+                           w->sample.count, DENSITY_BATCH[i], PICKS_INDEPENDENT, w->plan->seed);
         if (!status)
             status = trainer_create(&w->fitting[i], w->density[i], &plan, w->threads);
     }

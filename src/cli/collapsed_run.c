@@ -1,0 +1,311 @@
+#include "cli/collapsed_run.h"
+
+#include "artreeformer.h"
+#include "base/format.h"
+#include "base/mem.h"
+#include "cli/banner.h"
+#include "cli/progress.h"
+#include "infer/density.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const option COLLAPSED_OPTIONS[] = {
+    OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
+                "standard error of the log evidence that is wanted"),
+    OPTION_REAL(collapsed_options, news, "--news", OPTIONAL, OPTION_ABOVE_0, 1,
+                "rounds end when draws bring no more than this share of the posterior"),
+    OPTION_REAL(collapsed_options, gap, "--gap", OPTIONAL, 0, 100,
+                "and the network is this close to the table, in nats; 0: 0.2, and with a time "
+                "limit as close as the time allows"),
+    OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, COLLAPSED_ROUNDS,
+               "rounds of fitting and drawing, at most"),
+    OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
+               "steps of fitting in a round, at most; no limit with a time limit"),
+    OPTION_INT(collapsed_options, fit_batch, "--fit-batch", OPTIONAL, 1, 100000,
+               "trees of one of these steps"),
+    OPTION_REAL(collapsed_options, fit_rate, "--fit-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+                "learning rate of fitting"),
+    OPTION_SIZE(collapsed_options, memory, "--table-memory", OPTIONAL,
+                "memory for the table of topologies; the least useful go first"),
+    OPTION_END,
+};
+
+static const double ROUNDS_SHARE = 0.7; /* of a time limit; the rest is for the answer */
+static const double GAP = 0.2, GAP_WITH_LIMIT = 0.002;
+
+enum {
+    LEAST_PASSES = 5, /* for the probabilities of trees */
+    BRANCH_STEPS = 1000,
+    BRANCH_BATCH = 64,
+};
+
+typedef struct work {
+    job *j;
+    collapsed *c;
+    progress line;
+    collapsed_stage shown; /* by the line */
+    int rounds;            /* that are reported */
+} work;
+
+static int save(void *context, safetensors *s)
+{
+    return collapsed_save(((work *)context)->c, s);
+}
+
+static int load(void *context, safetensors *s, const char *file, diag *d)
+{
+    work *w = context;
+    int status = collapsed_load(w->c, s, file, d);
+    w->rounds = w->c->n_rounds;
+    return status;
+}
+
+static const char *const STAGE[] = {"exploring", "weighing", "fitting", "drawing", "done"};
+
+static void where(void *context, char *text, size_t size)
+{
+    const collapsed *c = ((work *)context)->c;
+    snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
+             c->table.count);
+}
+
+static collapsed_settings settings_of(const collapsed_options *o, const job *j, double passes)
+{
+    const int n = j->data.alignment.n_taxa;
+    const double limit = j->run.set->time_limit;
+    collapsed_settings set = collapsed_defaults((uint64_t)j->run.session->common->seed);
+    const double trees = (double)o->memory / (double)topology_table_bytes(n);
+    set.capacity = (size_t)fmax(1000, fmin(trees, 1e9));
+    set.batch = (int)o->fit_batch;
+    set.rate = o->fit_rate;
+    set.steps = limit > 0 ? INT64_MAX : o->fit_steps;
+    set.rounds = (int)o->rounds;
+    set.news = o->news;
+    set.gap = o->gap > 0 ? o->gap : limit > 0 ? GAP_WITH_LIMIT : GAP;
+    set.error = o->se;
+    set.sampled = passes;
+    return set;
+}
+
+/* The line of the stage that it is in. */
+static void show(work *w)
+{
+    const collapsed *c = w->c;
+    static const char *const UNIT[] = {"trees", "trees", "steps", "draws", ""};
+    const double done = c->stage == COLLAPSED_FIT    ? (double)c->trainer->step
+                        : c->stage == COLLAPSED_DRAW ? (double)c->looked
+                                                     : (double)c->table.count;
+    if (c->stage != w->shown)
+        progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], 0, done);
+    w->shown = c->stage;
+    if (c->stage == COLLAPSED_FIT && c->round[c->n_rounds].gap < DBL_MAX)
+        progress_update(&w->line, done, "%.3f nats from the table", c->round[c->n_rounds].gap);
+    else
+        progress_update(&w->line, done, "round %d", c->n_rounds + 1);
+}
+
+static json_t *round_json(const collapsed_round *r)
+{
+    json_t *out = json_pack("{s:I, s:I, s:f, s:I}", "table_trees", (json_int_t)r->trees,
+                            "fit_steps", (json_int_t)r->steps, "log_evidence_table", r->log_table,
+                            "new_trees", (json_int_t)r->new_trees);
+    if (out) {
+        results_number(out, "log_evidence_network", r->log_network);
+        results_number(out, "log_evidence_network_se", r->network_error);
+        results_number(out, "new_weight", r->news);
+        results_number(out, "gap", r->gap);
+        results_number(out, "expected_se", r->error);
+        json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
+    }
+    return out;
+}
+
+/* The criteria and their values, for every round. */
+static int report(work *w)
+{
+    const collapsed *c = w->c;
+    const collapsed_round *r = &c->round[w->rounds++];
+    const collapsed_settings *set = &c->set;
+    log_info(&w->j->run.session->log,
+             "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
+             "new weight %.2g (wanted %.2g) in %.0f new trees, gap %.3g (%.2g), expected error "
+             "%.2g (%.2g)%s",
+             w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->news,
+             set->news, r->new_trees, r->gap, set->gap, r->error, set->error,
+             r->done != 0 ? ": all criteria hold" : "");
+    return run_metrics(&w->j->run, (int64_t)r->steps, round_json(r));
+}
+
+static double time_used(const run *r)
+{
+    return r->set->time_limit > 0 ? run_seconds(r) / r->set->time_limit : 0;
+}
+
+static int make_rounds(work *w)
+{
+    run *r = &w->j->run;
+    const run_work face = {w, save, load, where, true};
+    int status = run_resume(r, &face);
+    w->shown = COLLAPSED_DONE;
+    while (!status && w->c->stage != COLLAPSED_DONE) {
+        if (time_used(r) >= ROUNDS_SHARE)
+            collapsed_hurry(w->c);
+        show(w);
+        status = collapsed_advance(w->c, &r->session->diag);
+        if (!status && w->c->n_rounds > w->rounds)
+            status = report(w);
+        if (!status)
+            status = run_between(r, &face);
+    }
+    progress_end(&w->line);
+    return status ? status : run_save(r, &face);
+}
+
+static bool is_stopped(void *context)
+{
+    return run_is_stopped(context);
+}
+
+/* Passes until the error is as wanted, the most are made or the time is over. */
+static int make_passes(work *w, table_sampler *sampler, double wanted, int64_t most)
+{
+    run *r = &w->j->run;
+    int status = ART_OK;
+    const int64_t least = most < LEAST_PASSES ? most : LEAST_PASSES;
+    progress line;
+    progress_start(&line, &r->session->log, "evidence", "passes", 0, 0);
+    for (int64_t i = 0; i < most && !status; i++) {
+        if (i > 0 && time_used(r) >= 1)
+            break;
+        if (i >= least && table_sampler_error(sampler) <= wanted)
+            break;
+        status = table_sampler_pass(sampler, is_stopped, r);
+        progress_update(&line, (double)(i + 1), "standard error %.4f",
+                        table_sampler_error(sampler));
+    }
+    progress_end(&line);
+    if (status == ART_ERR_STOPPED)
+        log_warning(&r->session->log, "stopped after the rounds; the same command%s goes on",
+                    r->session->common->redo ? " without --redo" : "");
+    return status;
+}
+
+/* The amortised model of branch lengths, for draws beyond the table. */
+static int fit_branches(work *w, const particles *draws)
+{
+    run *r = &w->j->run;
+    diag *d = &r->session->diag;
+    task *fit = NULL;
+    trainer *t = NULL;
+    train_settings plan = train_defaults();
+    plan.steps = BRANCH_STEPS;
+    plan.branch_rate = 0.002;
+    plan.decay = 0.5;
+    plan.decay_every = BRANCH_STEPS / 8;
+    size_t k = (size_t)draws->k;
+    double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
+    int status = weight ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < k && !status; i++)
+        top = fmax(top, draws->weight[i]);
+    for (size_t i = 0; i < k && !status; i++)
+        weight[i] = exp(draws->weight[i] - top);
+    if (!status)
+        status = branch_density_create(&fit, w->j->branches, draws->decision, draws->length, weight,
+                                       k, BRANCH_BATCH, PICKS_INDEPENDENT,
+                                       (uint64_t)r->session->common->seed);
+    if (!status)
+        status = trainer_create(&t, fit, &plan, r->threads);
+    progress line;
+    progress_start(&line, &r->session->log, "fitting branch lengths", "steps", BRANCH_STEPS, 0);
+    while (!status && t->step < BRANCH_STEPS) {
+        status = run_is_stopped(r) ? ART_ERR_STOPPED : trainer_advance(t, d);
+        progress_update(&line, (double)t->step, "%s", "");
+    }
+    progress_end(&line);
+    trainer_free(t);
+    if (fit)
+        fit->ops->free(fit);
+    free(weight);
+    return status;
+}
+
+static json_t *facts_json(const collapsed *c, const sampler_facts *f)
+{
+    const explore_counts *n = explorer_counts(c->explorer);
+    json_t *rounds = json_array();
+    for (int i = 0; i < c->n_rounds; i++)
+        json_array_append_new(rounds, round_json(&c->round[i]));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method",
+                     "collapsed", "steps", (json_int_t)c->trainer->step, "table_trees",
+                     (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
+                     "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
+                     "explore_scored", (json_int_t)n->scored, "explore_fitted",
+                     (json_int_t)n->fitted, "log_evidence_table", collapsed_log_table(c),
+                     "outside_weight", f->outside, "outside_weight_se", f->outside_error,
+                     "failed_draws", (json_int_t)f->failed, "rounds", rounds);
+}
+
+static int answer(work *w, evaluation *e, json_t **facts, const collapsed_options *o,
+                  const evaluation_settings *set)
+{
+    collapsed *c = w->c;
+    session *s = w->j->run.session;
+    table_sampler *sampler = NULL;
+    sampler_facts found;
+    const sampler_settings plan = {(int)set->particles, (int)set->sample, table_sampler_share(c),
+                                   (uint64_t)s->common->seed};
+    collapsed_settle(c);
+    int status = c->trees->ops->freeze(c->trees, (size_t)set->cache);
+    if (!status)
+        status = table_sampler_create(&sampler, c, &w->j->data.taxa, &plan);
+    if (!status)
+        status = make_passes(w, sampler, o->se, set->repeats);
+    if (!status)
+        status = fit_branches(w, table_sampler_particles(sampler));
+    if (!status)
+        status = table_sampler_finish(sampler, &e->evidence, &e->posterior, &found);
+    int thawed = c->trees->ops->freeze(c->trees, 0);
+    if (!status && !(*facts = facts_json(c, &found)))
+        status = ART_ERR_NOMEM;
+    if (!status)
+        log_info(&s->log,
+                 "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
+                 "%lld trees that were drawn",
+                 found.passes, c->table.count, found.outside, found.outside_error,
+                 (long long)found.outside_trees);
+    if (!status && found.failed)
+        log_warning(&s->log, "%lld draws had no mode of branch lengths and count as 0",
+                    (long long)found.failed);
+    table_sampler_free(sampler);
+    return status ? status : thawed;
+}
+
+int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
+                  const evaluation_settings *set, const subst_model *model, double prior_rate)
+{
+    work w = {.j = j};
+    branch_problem problem = {0};
+    char memory[FORMAT_SIZE], table[FORMAT_SIZE];
+    session *s = j->run.session;
+    const double expected = (double)LEAST_PASSES * SAMPLER_REPEATS * (double)set->particles / 10;
+    const collapsed_settings plan = settings_of(o, j, expected);
+    *facts = NULL;
+    int status = branch_problem_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);
+    if (!status)
+        status = collapsed_create(&w.c, &problem, &j->data.alignment, j->data.row, j->trees, &plan,
+                                  j->run.threads);
+    if (!status)
+        log_info(&s->log, "memory: %s, and the table as it grows, up to %s",
+                 format_bytes(memory, sizeof memory, peak_memory()),
+                 format_bytes(table, sizeof table, (double)o->memory));
+    if (!status)
+        status = make_rounds(&w);
+    if (!status)
+        status = answer(&w, e, facts, o, set);
+    collapsed_free(w.c);
+    branch_problem_free(&problem);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* collapsed_run.h: `infer --method collapsed`: exploration, rounds of fitting and drawing, and
+ * the final answer, with progress, checkpoints and a time limit. */
+#ifndef CLI_COLLAPSED_RUN_H
+#define CLI_COLLAPSED_RUN_H
+
+#include "cli/job.h"
+#include "infer/table_sampler.h"
+
+typedef struct collapsed_options {
+    double se;
+    double news;
+    double gap; /* 0: chosen by whether there is a time limit */
+    int64_t rounds;
+    int64_t fit_steps;
+    int64_t fit_batch;
+    double fit_rate;
+    int64_t memory;
+} collapsed_options;
+
+#define COLLAPSED_DEFAULTS                                                          \
+    {                                                                               \
+        .se = 0.02, .news = 0.005, .rounds = 8, .fit_steps = 2000, .fit_batch = 16, \
+        .fit_rate = 1e-3, .memory = (int64_t)512 << 20                              \
+    }
+
+/* --se --news --gap --rounds --fit-steps --fit-batch --fit-rate --table-memory */
+extern const option COLLAPSED_OPTIONS[];
+
+/* Infers with j's data, tree model, and branch model, which are fitted; e becomes the answer.
+ * *facts is a new object with what is reported besides the evidence. */
+int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
+                  const evaluation_settings *set, const subst_model *model, double prior_rate);
+
+#endif
