@@ -99,10 +99,10 @@ static int draw_own(work *w)
         if (status)
             return status;
         topology_evidence_gauss(w->own, EVIDENCE_FULL);
-        topology_evidence_sample(w->own, &m,
-                                 (length_draws){.length = w->length + i * DRAWS * w->edges,
-                                                .log_weight = log_weight},
-                                 DRAWS, rng_at(1, RNG_BENCH, 0, (uint32_t)i));
+        topology_evidence_sample(
+            w->own, &m,
+            (length_draws){.length = w->length + i * DRAWS * w->edges, .log_weight = log_weight},
+            DRAWS, rng_at(1, RNG_BENCH, 0, (uint32_t)i));
         for (size_t k = 0; k < DRAWS; k++) {
             memcpy(w->decision + (i * DRAWS + k) * w->n, decision, w->n * sizeof *decision);
             w->weight[i * DRAWS + k] =

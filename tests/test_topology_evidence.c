@@ -148,8 +148,8 @@ static void draws_have_their_weights(void **state)
             double part = EVIDENCE_PRIOR / edges, prior = 0;
             for (int e = 0; e < edges; e++)
                 prior += log(3 * x[e] * x[e] * RATE) - RATE * length[i * edges + e];
-            double proposed = log((1 - part) * exp(branch_gauss_log_density(&b.t->gauss, x)) +
-                                  part * exp(prior));
+            double proposed =
+                log((1 - part) * exp(branch_gauss_log_density(&b.t->gauss, x)) + part * exp(prior));
             check_near(weight[i], f - proposed, 1e-9);
         }
         assert_true(outside < DRAWS);
