@@ -159,6 +159,11 @@ static void html_is_whole_and_safe(void **state)
     trace bound = {3, point};
     make_posterior(&p);
     page all = page_of(&p, &bound);
+    json_t *rounds = json_pack("[{s:i, s:f, s:b, s:n}, {s:i, s:f, s:b, s:f}]", "table_trees", 17,
+                               "gap", 0.25, "criteria_hold", 0, "error", "table_trees", 18, "gap",
+                               0.125, "criteria_hold", 1, "error", 0.5);
+    assert_non_null(rounds);
+    all.rounds = rounds;
     buffer out;
     buffer_init(&out);
     check_status(page_html(&out, &all));
@@ -169,13 +174,14 @@ static void html_is_whole_and_safe(void **state)
         ">-1234.568<",
         ">0.013<",
         ">0.250<",
-        ">3 of 4 draws<",
+        "<th>draws</th><td class=\"t\">4<",
+        "<th>effective sample size</th><td class=\"t\">3<",
         "Pareto k is 0.7 or more",
         "50 %: 1; 90 %: 2; 95 %: 2; 99 %: 2.",
         "<td class=\"n\">0.7500</td><td class=\"n\">0.7500</td>",
         "<td class=\"n\">0.2500</td><td class=\"n\">1.0000</td>",
-        /* probability, its error sqrt(0.75 0.25 / 3), mean and deviation of 0.1, 0.11, 0.12 */
-        "<td class=\"n\">0.7500</td><td class=\"n\">0.2500</td><td class=\"n\">0.11000</td>"
+        /* probability, its error sqrt(0.75 0.25 / 4), mean and deviation of 0.1, 0.11, 0.12 */
+        "<td class=\"n\">0.7500</td><td class=\"n\">0.2165</td><td class=\"n\">0.11000</td>"
         "<td class=\"n\">0.00816</td>",
         "&lt;script&gt;alert(1)&lt;/script&gt;</text>",
         "a&amp;b&quot;c&#39;d</text>",
@@ -183,6 +189,10 @@ static void html_is_whole_and_safe(void **state)
         ">75</text>",
         ">100</text>",
         "<title>length 0.11",
+        "<th class=\"n\">table trees</th><th class=\"n\">gap</th>",
+        "<tr><td class=\"n\">17</td><td class=\"n\">0.25</td><td class=\"n\">no</td>"
+        "<td class=\"n\">&#8211;</td></tr>",
+        "<td class=\"n\">yes</td><td class=\"n\">0.5</td></tr>",
         "<path class=\"trace\" d=\"M",
         ">-1240</text>",
         ">3000</text>",
@@ -195,11 +205,21 @@ static void html_is_whole_and_safe(void **state)
     assert_null(strstr(out.text, "src="));
     assert_null(strstr(out.text, "href="));
     assert_null(strstr(out.text, "url("));
-    bound.count = 1; /* a line needs two points */
+    /* a line needs two points; what is not a number is not shown */
+    evidence unknown = EVIDENCE;
+    unknown.lower_bound_1 = -INFINITY;
+    unknown.log_evidence_sd = unknown.log_evidence_se = NAN;
+    all.evidence = &unknown;
+    all.rounds = NULL;
+    bound.count = 1;
     buffer_clear(&out);
     check_status(page_html(&out, &all));
     check_well_formed(out.text);
     assert_null(strstr(out.text, "class=\"trace\""));
+    assert_null(strstr(out.text, "Rounds"));
+    assert_null(strstr(out.text, "nan"));
+    assert_null(strstr(out.text, "inf<"));
+    json_decref(rounds);
     buffer_free(&out);
     posterior_free(&p);
 }
@@ -240,7 +260,7 @@ static void both_files_are_written(void **state)
     check_well_formed(html);
     static const char *const expected[] = {
         "  estimate                 -1234.568\n",
-        "  effective sample size    3 of 4 draws\n",
+        "  draws                    4\n",
         "  WARNING: Pareto k",
         "Topologies: 2 distinct",
         "  90 % credible set  2\n",

@@ -28,7 +28,8 @@ static void summary_files(void **state)
     split_table splits;
     read_trees(&trees, &splits,
                "((A:1,B:2):3,C:4,D:5);((A:3,B:2):5,C:4,D:7);((A:5,C:2):9,B:8,D:6);");
-    check_status(summary_write(scratch_path("run"), &trees, &splits, CONSENSUS_MAJORITY, NULL));
+    check_status(
+        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
     static const char *const expected[][2] = {
         {"run.trprobs", "   tree tree_1 [p = 0.667, P = 0.667] = [&W 0.666667] ("},
         {"run.contree", "(A:3,B:4,(C:3.33333333,D:6)0.666667:4);\n"},
@@ -51,8 +52,16 @@ static void summary_files(void **state)
     check_near(tree_set_distance(&trees, &again), 0, 1e-6); /* 6 decimals */
     tree_set_free(&again);
     assert_int_equal(
-        summary_write(scratch_path("absent/run"), &trees, &splits, CONSENSUS_MAJORITY, NULL),
+        summary_write(scratch_path("absent/run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL),
         ART_ERR_IO);
+    /* three independent draws: sqrt(sum over draws of (has the split - 2/3)^2) / 3 */
+    check_status(
+        summary_write(scratch_path("run"), &trees, &splits, true, CONSENSUS_MAJORITY, NULL));
+    char *text = file_text(scratch_path("run.splits.tsv"));
+    assert_string_equal(text, "frequency\tsize\tlength_mean\tlength_sd\tmembers\tfrequency_se\n"
+                              "0.666667\t2\t4\t1\tC,D\t0.272166\n"
+                              "0.333333\t2\t9\t0\tB,D\t0.272166\n");
+    free(text);
     split_table_free(&splits);
     tree_set_free(&trees);
 }
@@ -67,7 +76,8 @@ static void every_allocation_may_fail(void **state)
     int status = ART_ERR_NOMEM;
     for (long k = 1; status != ART_OK; k++) {
         memory_fail_at(k);
-        status = summary_write(scratch_path("run"), &trees, &splits, CONSENSUS_EXTENDED, NULL);
+        status =
+            summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_EXTENDED, NULL);
         memory_fail_at(0);
         assert_true(status == ART_OK ? k > 20 : status == ART_ERR_NOMEM);
         assert_true(scratch_count() <= 6);

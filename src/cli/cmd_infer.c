@@ -102,9 +102,7 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Evaluation"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
-    OPTION_HEADING("Output"),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
@@ -140,7 +138,8 @@ static int make_models(job *j, const settings *o)
 }
 
 /* <prefix>.report.txt and .html */
-static int write_page(job *j, const settings *o, const evaluation *e, const char *model)
+static int write_page(job *j, const settings *o, const evaluation *e, const json_t *facts,
+                      const char *model)
 {
     session *s = j->run.session;
     const alignment *a = &j->data.alignment;
@@ -155,7 +154,7 @@ static int write_page(job *j, const settings *o, const evaluation *e, const char
     else
         snprintf(training, sizeof training, "branch lengths integrated out, topologies explored");
     snprintf(seed, sizeof seed, "%lld", (long long)o->common.seed);
-    const page_fact facts[] = {
+    const page_fact done[] = {
         {"alignment", o->data.alignment},
         {"size", size},
         {"substitution model", model},
@@ -168,11 +167,12 @@ static int write_page(job *j, const settings *o, const evaluation *e, const char
     int status = metrics ? trace_read(&bound, metrics, VIEW.objective) : ART_ERR_NOMEM;
     if (!status)
         status = page_write(s->prefix,
-                            &(page){.fact = facts,
-                                    .n_facts = (int)(sizeof facts / sizeof facts[0]),
+                            &(page){.fact = done,
+                                    .n_facts = (int)(sizeof done / sizeof done[0]),
                                     .evidence = &e->evidence,
                                     .posterior = &e->posterior,
-                                    .bound = &bound},
+                                    .bound = &bound,
+                                    .rounds = json_object_get(facts, "rounds")},
                             &s->diag);
     trace_free(&bound);
     free(metrics);
@@ -187,18 +187,13 @@ static int write_results(job *j, const settings *o, const evaluation *e, json_t 
     if (!status)
         status = sample_write(s->prefix, &e->posterior, &s->diag);
     if (!status)
-        status = summary_write(s->prefix, &e->posterior.trees, &e->posterior.splits,
+        status = summary_write(s->prefix, &e->posterior.trees, &e->posterior.splits, true,
                                CONSENSUS_MAJORITY, &s->diag);
     if (!status)
-        status = write_page(j, o, e, model);
+        status = write_page(j, o, e, facts, model);
     if (status)
         return status;
-    json_t *results = evaluation_json(e, &o->evaluation);
-    if (results) {
-        json_object_set_new(results, "model", json_string(model));
-        json_object_update(results, facts);
-    }
-    return run_finish(&j->run, results);
+    return run_finish(&j->run, job_results(e, &o->evaluation, model, facts));
 }
 
 /* What a user wants to see first: the tree and the evidence. */
@@ -241,11 +236,10 @@ static int settle_method(session *s, const settings *o)
 static int infer_vbpi(job *j, evaluation *e, json_t **facts, const settings *o,
                       const subst_model *model)
 {
-    const int64_t k = o->variational.particles;
     train_settings plan = training_plan(&o->training);
     plan.branch_rate = o->branch.rate;
     int status = target_likelihood(&j->goal, &j->data.alignment, j->data.row, model,
-                                   (int)(k > EVIDENCE_BATCH ? k : EVIDENCE_BATCH), j->run.threads);
+                                   job_batch(&o->variational), j->run.threads);
     if (status)
         return status;
     j->source =

@@ -128,11 +128,10 @@ static int write_results(job *j, const settings *o, const evaluation *e)
              count == VARIATIONAL_BEST_TREES ? " (as many as are kept)" : "");
     log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)",
              e->evidence.log_evidence, e->evidence.lower_bound_10);
-    json_t *results = job_results(j, e, &o->evaluation, "parsimony");
-    if (results) {
-        json_object_set_new(results, "best_score", json_integer((json_int_t)best));
-        json_object_set_new(results, "best_trees", json_integer(count));
-    }
+    json_t *facts = json_pack("{s:I, s:I, s:i}", "steps", (json_int_t)j->trainer->step,
+                              "best_score", (json_int_t)best, "best_trees", count);
+    json_t *results = job_results(e, &o->evaluation, "parsimony", facts);
+    json_decref(facts);
     return run_finish(&j->run, results);
 }
 

@@ -62,7 +62,8 @@ static int run(session *s, void *chosen)
              format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
              trees.weight[0]);
     put_credible_sets(&s->table, &trees);
-    status = summary_write(s->prefix, &trees, &splits, (consensus_kind)set->consensus, &s->diag);
+    status =
+        summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus, &s->diag);
 out:
     split_table_free(&splits);
     tree_set_free(&trees);

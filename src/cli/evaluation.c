@@ -4,6 +4,8 @@
 #include "cli/progress.h"
 #include "cli/run.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const option EVALUATION_OPTIONS[] = {
@@ -100,12 +102,15 @@ json_t *evaluation_json(const evaluation *e, const evaluation_settings *set)
 void evaluation_say(session *s, const evaluation *e)
 {
     const evidence *v = &e->evidence;
+    char bound[64] = "";
+    if (isfinite(v->lower_bound_1)) /* not where some draw has no weight at all */
+        snprintf(bound, sizeof bound, "1 sample %.3f, ", v->lower_bound_1);
     log_info(&s->log,
              "log evidence %.3f, standard deviation of one estimate %.3f, standard error %.3f\n"
-             "lower bounds: 1 sample %.3f, 10 samples %.3f\n"
+             "lower bounds: %s10 samples %.3f\n"
              "effective sample size %.0f of %ld, Pareto k %.2f, %zu distinct trees",
-             v->log_evidence, v->log_evidence_sd, v->log_evidence_se, v->lower_bound_1,
-             v->lower_bound_10, v->ess, v->total, v->pareto_k, e->posterior.trees.count);
+             v->log_evidence, v->log_evidence_sd, v->log_evidence_se, bound, v->lower_bound_10,
+             v->ess, v->total, v->pareto_k, e->posterior.trees.count);
     if (*evidence_warning(v->pareto_k))
         log_warning(&s->log, "%s", evidence_warning(v->pareto_k));
 }

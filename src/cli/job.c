@@ -71,12 +71,12 @@ int job_save_model(job *j, const taxa *names, const training_settings *o, int br
     return status;
 }
 
-json_t *job_results(const job *j, const evaluation *e, const evaluation_settings *set,
-                    const char *model)
+json_t *job_results(const evaluation *e, const evaluation_settings *set, const char *model,
+                    json_t *facts)
 {
     json_t *results = evaluation_json(e, set);
     if (results && (json_object_set_new(results, "model", json_string(model)) ||
-                    json_object_set_new(results, "steps", json_integer(j->trainer->step)))) {
+                    json_object_update(results, facts))) {
         json_decref(results);
         return NULL;
     }

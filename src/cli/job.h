@@ -41,10 +41,10 @@ int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_sett
 int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
                    const char *substitution);
 
-/* What every inference says of itself in <prefix>.json: the figures of the evaluation, the model
- * and the steps. A new object, NULL if memory is short. */
-json_t *job_results(const job *j, const evaluation *e, const evaluation_settings *set,
-                    const char *model);
+/* The results of an inference: the figures of the evaluation, the model, and the facts that its
+ * method has besides (NULL fails). A new object, NULL if memory is short. */
+json_t *job_results(const evaluation *e, const evaluation_settings *set, const char *model,
+                    json_t *facts);
 
 void job_free(job *j);
 

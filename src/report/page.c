@@ -6,33 +6,37 @@
 #include "report/page_html.h"
 #include "tree/tree_write.h"
 
-#include <stdarg.h>
+#include <math.h>
 #include <stdio.h>
 
 enum { DRAWN_COLUMNS = 50 };
 
 const double PAGE_CREDIBLE[] = {0.5, 0.9, 0.95, 0.99, 0};
 
-__attribute__((format(printf, 3, 4))) static void set(page_figure *f, const char *name,
-                                                      const char *format, ...)
+int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
 {
-    va_list args;
-    va_start(args, format);
-    f->name = name;
-    vsnprintf(f->value, sizeof f->value, format, args);
-    va_end(args);
-}
-
-void page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
-{
-    page_figure *f = figure;
-    set(f++, "estimate", "%.3f", e->log_evidence);
-    set(f++, "standard error", "%.3f", e->log_evidence_se);
-    set(f++, "deviation of one repeat", "%.3f", e->log_evidence_sd);
-    set(f++, "1-sample lower bound", "%.3f", e->lower_bound_1);
-    set(f++, "10-sample lower bound", "%.3f", e->lower_bound_10);
-    set(f++, "effective sample size", "%.0f of %ld draws", e->ess, e->total);
-    set(f++, "Pareto k", "%.2f", e->pareto_k);
+    const struct {
+        const char *name;
+        double value;
+        int decimals;
+    } row[PAGE_FIGURES] = {
+        {"estimate", e->log_evidence, 3},
+        {"standard error", e->log_evidence_se, 3},
+        {"deviation of one repeat", e->log_evidence_sd, 3},
+        {"1-sample lower bound", e->lower_bound_1, 3},
+        {"10-sample lower bound", e->lower_bound_10, 3},
+        {"draws", (double)e->total, 0},
+        {"effective sample size", e->ess, 0},
+        {"Pareto k", e->pareto_k, 2},
+    };
+    int count = 0;
+    for (int i = 0; i < PAGE_FIGURES; i++)
+        if (isfinite(row[i].value)) {
+            page_figure *f = &figure[count++];
+            f->name = row[i].name;
+            snprintf(f->value, sizeof f->value, "%.*f", row[i].decimals, row[i].value);
+        }
+    return count;
 }
 
 int page_tree(buffer *out, const posterior *p)
@@ -48,9 +52,9 @@ int page_tree(buffer *out, const posterior *p)
 static void put_evidence(buffer *out, const evidence *e)
 {
     page_figure figure[PAGE_FIGURES];
-    page_figures(figure, e);
+    int count = page_figures(figure, e);
     buffer_text(out, "Log marginal likelihood (evidence)\n");
-    for (int i = 0; i < PAGE_FIGURES; i++)
+    for (int i = 0; i < count; i++)
         buffer_printf(out, "  %-24s %s\n", figure[i].name, figure[i].value);
     const char *warning = evidence_warning(e->pareto_k);
     if (*warning)

@@ -13,19 +13,22 @@
 #include "infer/posterior.h"
 #include "report/trace.h"
 
+#include <jansson.h>
+
 /* One line of what was done: "substitution model", "JC". Both borrowed. */
 typedef struct page_fact {
     const char *name;
     const char *value;
 } page_fact;
 
-/* All borrowed. */
+/* All borrowed; a page owns nothing. */
 typedef struct page {
     const page_fact *fact; /* [n_facts] */
     int n_facts;
     const evidence *evidence;
     const posterior *posterior; /* finished */
     const trace *bound;         /* during training; may have no points */
+    const json_t *rounds;       /* an array of flat objects that becomes a table; may be NULL */
 } page;
 
 extern const char *const PAGE_SUFFIXES[]; /* the suffixes above, NULL at the end */
@@ -36,13 +39,14 @@ int page_write(const char *prefix, const page *p, diag *d);
 /* The text of the first is added to out. */
 int page_text(buffer *out, const page *p);
 
-/* The figures of the evidence by name and as text, in the order in which they are shown. */
-enum { PAGE_FIGURES = 7, PAGE_FIGURE_SIZE = 64 };
+/* The figures of the evidence by name and as text, in the order in which they are shown; those
+ * that are finite. Returns how many. */
+enum { PAGE_FIGURES = 8, PAGE_FIGURE_SIZE = 64 };
 typedef struct page_figure {
     const char *name;
     char value[PAGE_FIGURE_SIZE];
 } page_figure;
-void page_figures(page_figure figure[PAGE_FIGURES], const evidence *e);
+int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e);
 
 /* The shares of the posterior whose credible sets are shown, 0 at the end; and how many of the
  * best topologies are. */

@@ -69,9 +69,9 @@ static void put_facts(buffer *out, const page *p)
 static void put_evidence(buffer *out, const evidence *e)
 {
     page_figure figure[PAGE_FIGURES];
-    page_figures(figure, e);
+    int count = page_figures(figure, e);
     buffer_text(out, "<h2>Log marginal likelihood (evidence)</h2>\n<table>\n");
-    for (int i = 0; i < PAGE_FIGURES; i++)
+    for (int i = 0; i < count; i++)
         put_row(out, figure[i].name, figure[i].value);
     buffer_text(out, "</table>\n");
     const char *warning = evidence_warning(e->pareto_k);
@@ -128,18 +128,17 @@ static int put_topologies(buffer *out, const tree_set *trees)
     return status;
 }
 
-static int put_split(buffer *out, const split_table *t, size_t i, double ess, const taxa *names)
+static int put_split(buffer *out, const split_table *t, size_t i, const taxa *names)
 {
     const uint64_t *bits = split_table_bits(t, i);
     int32_t size = split_size(bits, t->n_taxa);
-    double share = split_frequency(t, i);
     bool known = t->known[i] > 0;
     buffer members;
     buffer_init(&members);
     summary_members(&members, bits, names);
     buffer_text(out, "<tr>");
-    put_number(out, share, 4);
-    put_number(out, sqrt(share * fmax(0, 1 - share) / ess), 4);
+    put_number(out, split_frequency(t, i), 4);
+    put_number(out, split_frequency_error(t, i), 4);
     put_number(out, known ? t->mean[i] : (double)NAN, 5);
     put_number(out, known ? split_sd(t, i) : (double)NAN, 5);
     buffer_printf(out, "<td class=\"n\">%d</td><td class=\"t\">",
@@ -157,8 +156,8 @@ static int put_splits(buffer *out, const page *p)
     size_t *order = mem_zeros(t->count, sizeof *order);
     int status = order ? split_table_order(order, t) : ART_ERR_NOMEM;
     buffer_printf(out,
-                  "<h2>Splits</h2>\n<p>Probability of a split with its standard error (by the "
-                  "effective sample size), mean and standard deviation of the branch length, and "
+                  "<h2>Splits</h2>\n<p>Probability of a split with its standard error, mean and "
+                  "standard deviation of the branch length, and "
                   "the smaller side. Not shown: those below %g and those behind the first %d.</p>\n"
                   "<table>\n<tr><th class=\"n\">probability</th><th class=\"n\">error</th>"
                   "<th class=\"n\">length</th><th class=\"n\">deviation</th>"
@@ -167,12 +166,55 @@ static int put_splits(buffer *out, const page *p)
     for (size_t k = 0, shown = 0; !status && k < t->count && shown < MOST_SPLITS; k++)
         if (!split_is_trivial(split_table_bits(t, order[k]), t->n_taxa) &&
             split_frequency(t, order[k]) >= LEAST_SPLIT) {
-            status = put_split(out, t, order[k], p->evidence->ess, &p->posterior->trees.taxa);
+            status = put_split(out, t, order[k], &p->posterior->trees.taxa);
             shown++;
         }
     buffer_text(out, "</table>\n");
     free(order);
     return status;
+}
+
+/* "log_evidence_table" as "log evidence table". */
+static void put_words(buffer *out, const char *key)
+{
+    for (; *key; key++)
+        buffer_char(out, *key == '_' ? ' ' : *key);
+}
+
+static void put_value(buffer *out, const json_t *value)
+{
+    buffer_text(out, "<td class=\"n\">");
+    if (json_is_number(value))
+        buffer_double(out, json_number_value(value), 7);
+    else
+        buffer_text(out, json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "&#8211;");
+    buffer_text(out, "</td>");
+}
+
+/* The keys are the program's own. */
+static void put_rounds(buffer *out, const json_t *rounds)
+{
+    size_t i;
+    const char *key;
+    json_t *round, *value;
+    json_t *first = json_array_get(rounds, 0);
+    if (!first)
+        return;
+    buffer_text(out, "<h2>Rounds</h2>\n<div class=\"wide\">\n<table>\n<tr>");
+    json_object_foreach(first, key, value)
+    {
+        buffer_text(out, "<th class=\"n\">");
+        put_words(out, key);
+        buffer_text(out, "</th>");
+    }
+    buffer_text(out, "</tr>\n");
+    json_array_foreach(rounds, i, round)
+    {
+        buffer_text(out, "<tr>");
+        json_object_foreach(round, key, value) put_value(out, value);
+        buffer_text(out, "</tr>\n");
+    }
+    buffer_text(out, "</table>\n</div>\n");
 }
 
 static int put_trace(buffer *out, const trace *t)
@@ -207,6 +249,7 @@ int page_html(buffer *out, const page *p)
         status = put_topologies(out, &p->posterior->trees);
     if (!status)
         status = put_splits(out, p);
+    put_rounds(out, p->rounds);
     if (!status)
         status = put_trace(out, p->bound);
     buffer_text(out, "</body>\n</html>\n");

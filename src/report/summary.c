@@ -13,6 +13,7 @@
 typedef struct sample {
     const tree_set *trees;
     const split_table *splits;
+    bool errors;
     consensus consensus;
     tree_writer writer;
 } sample;
@@ -103,7 +104,8 @@ static int write_splits(buffer *out, sample *s)
     const split_table *t = s->splits;
     size_t *order = mem_zeros(t->count, sizeof *order);
     int status = order ? split_table_order(order, t) : ART_ERR_NOMEM;
-    buffer_text(out, "frequency\tsize\tlength_mean\tlength_sd\tmembers\n");
+    buffer_printf(out, "frequency\tsize\tlength_mean\tlength_sd\tmembers%s\n",
+                  s->errors ? "\tfrequency_se" : "");
     for (size_t k = 0; status == ART_OK && k < t->count; k++) {
         size_t i = order[k];
         const uint64_t *bits = split_table_bits(t, i);
@@ -116,6 +118,10 @@ static int write_splits(buffer *out, sample *s)
         write_length(out, t->known[i] > 0, split_sd(t, i));
         buffer_char(out, '\t');
         summary_members(out, bits, &s->trees->taxa);
+        if (s->errors) {
+            buffer_char(out, '\t');
+            buffer_fixed(out, split_frequency_error(t, i), 6);
+        }
         buffer_char(out, '\n');
     }
     free(order);
@@ -128,10 +134,10 @@ const char *const SUMMARY_SUFFIXES[] = {".trprobs", ".contree",    ".con.tre",
 static int (*const WRITE[])(buffer *, sample *) = {write_probabilities, write_consensus,
                                                    write_annotated, write_best, write_splits};
 
-int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
+int summary_write(const char *prefix, const tree_set *trees, const split_table *splits, bool errors,
                   consensus_kind kind, diag *d)
 {
-    sample s = {.trees = trees, .splits = splits};
+    sample s = {.trees = trees, .splits = splits, .errors = errors};
     buffer text;
     buffer_init(&text);
     int status = tree_writer_init(&s.writer, &trees->taxa);

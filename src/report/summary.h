@@ -4,7 +4,8 @@
  *     <prefix>.contree      consensus, Newick, supports from 0 to 1
  *     <prefix>.con.tre      the same with annotations, NEXUS, for FigTree
  *     <prefix>.map.nwk      the most probable topology
- *     <prefix>.splits.tsv   splits with frequency, mean and deviation of the length, and members
+ *     <prefix>.splits.tsv   splits with frequency, mean and deviation of the length, and members;
+ *                           with the standard error of the frequency where it means something
  *
  * Branch lengths are means over the trees that have the branch, in the MAP tree too. */
 #ifndef REPORT_SUMMARY_H
@@ -17,8 +18,9 @@
 extern const char *const SUMMARY_SUFFIXES[];
 
 /* Writes them all. trees is normalised (tree_set_normalise); splits holds the splits of the same
- * trees with the same weights. */
-int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
+ * trees with the same weights. errors: the weights have their variances (splits.h), as those of
+ * independent draws have; those of trees from files do not. */
+int summary_write(const char *prefix, const tree_set *trees, const split_table *splits, bool errors,
                   consensus_kind kind, diag *d);
 
 /* length [2N-3] becomes the mean length of each branch of a topology, NaN where none is known. */

@@ -119,7 +119,7 @@ int svg_tree(buffer *out, const consensus *c, const taxa *names)
     layout l = {0};
     int status = layout_make(&l, c);
     if (status)
-        return status;
+        goto out;
     double pixels = l.width > 0 ? TREE / l.width : 0;
     double bottom = MARGIN + ROW * (double)c->n_taxa;
     begin(out, "consensus tree", 2 * MARGIN + TREE + longest_name(names), bottom + 2 * MARGIN);
@@ -141,8 +141,10 @@ int svg_tree(buffer *out, const consensus *c, const taxa *names)
     if (l.lengths && l.width > 0)
         scale_bar(out, pixels, l.width, bottom + MARGIN);
     buffer_text(out, "</svg>\n");
+    status = buffer_status(out);
+out:
     layout_free(&l);
-    return buffer_status(out);
+    return status;
 }
 
 /* The trace */
