@@ -33,6 +33,8 @@ static collapsed_settings quick(void)
     set.steps = 150;
     set.draws = 512;
     set.rounds = 3;
+    set.polish = 0.05;
+    set.polish_batch = 32;
     return set;
 }
 

@@ -18,12 +18,12 @@ const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, news, "--news", OPTIONAL, OPTION_ABOVE_0, 1,
                 "rounds end when draws bring no more than this share of the posterior"),
     OPTION_REAL(collapsed_options, gap, "--gap", OPTIONAL, 0, 100,
-                "and the network is this close to the table, in nats; 0: 0.2, and with a time "
-                "limit as close as the time allows"),
+                "after the rounds the network is fitted until it is this close to the table, in "
+                "nats; 0: it is not, but with a time limit as long as the time allows"),
     OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, COLLAPSED_ROUNDS,
                "rounds of fitting and drawing, at most"),
     OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
-               "steps of fitting in a round, at most; no limit with a time limit"),
+               "steps of fitting in a round, at most"),
     OPTION_INT(collapsed_options, fit_batch, "--fit-batch", OPTIONAL, 1, 100000,
                "trees of one of these steps"),
     OPTION_REAL(collapsed_options, fit_rate, "--fit-rate", OPTIONAL, OPTION_ABOVE_0, 1,
@@ -34,7 +34,7 @@ const option COLLAPSED_OPTIONS[] = {
 };
 
 static const double ROUNDS_SHARE = 0.7; /* of a time limit; the rest is for the answer */
-static const double GAP = 0.2, GAP_WITH_LIMIT = 0.002;
+static const double POLISH_WITH_LIMIT = 0.002;
 
 enum {
     LEAST_PASSES = 5, /* for the probabilities of trees */
@@ -63,7 +63,8 @@ static int load(void *context, safetensors *s, const char *file, diag *d)
     return status;
 }
 
-static const char *const STAGE[] = {"exploring", "weighing", "fitting", "drawing", "done"};
+static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
+                                    "drawing",   "polishing", "done"};
 
 static void where(void *context, char *text, size_t size)
 {
@@ -81,10 +82,10 @@ static collapsed_settings settings_of(const collapsed_options *o, const job *j, 
     set.capacity = (size_t)fmax(1000, fmin(trees, 1e9));
     set.batch = (int)o->fit_batch;
     set.rate = o->fit_rate;
-    set.steps = limit > 0 ? INT64_MAX : o->fit_steps;
+    set.steps = o->fit_steps;
     set.rounds = (int)o->rounds;
     set.news = o->news;
-    set.gap = o->gap > 0 ? o->gap : limit > 0 ? GAP_WITH_LIMIT : GAP;
+    set.polish = o->gap > 0 ? o->gap : limit > 0 ? POLISH_WITH_LIMIT : 0;
     set.error = o->se;
     set.sampled = passes;
     return set;
@@ -94,15 +95,17 @@ static collapsed_settings settings_of(const collapsed_options *o, const job *j, 
 static void show(work *w)
 {
     const collapsed *c = w->c;
-    static const char *const UNIT[] = {"trees", "trees", "steps", "draws", ""};
-    const double done = c->stage == COLLAPSED_FIT    ? (double)c->trainer->step
+    static const char *const UNIT[] = {"trees", "trees", "steps", "draws", "steps", ""};
+    const bool fits = c->stage == COLLAPSED_FIT || c->stage == COLLAPSED_POLISH;
+    const double gap = c->stage == COLLAPSED_FIT ? c->round[c->n_rounds].gap : c->gap;
+    const double done = fits                         ? (double)c->trainer->step
                         : c->stage == COLLAPSED_DRAW ? (double)c->looked
                                                      : (double)c->table.count;
     if (c->stage != w->shown)
         progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], 0, done);
     w->shown = c->stage;
-    if (c->stage == COLLAPSED_FIT && c->round[c->n_rounds].gap < DBL_MAX)
-        progress_update(&w->line, done, "%.3f nats from the table", c->round[c->n_rounds].gap);
+    if (fits && gap < DBL_MAX)
+        progress_update(&w->line, done, "%.4f nats from the table", gap);
     else
         progress_update(&w->line, done, "round %d", c->n_rounds + 1);
 }

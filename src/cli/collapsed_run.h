@@ -9,7 +9,7 @@
 typedef struct collapsed_options {
     double se;
     double news;
-    double gap; /* 0: chosen by whether there is a time limit */
+    double gap; /* that is polished to; 0: chosen by whether there is a time limit */
     int64_t rounds;
     int64_t fit_steps;
     int64_t fit_batch;

@@ -19,10 +19,12 @@ enum {
     MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
     IMPROVE_DRAWS = 20,  /* .. so many each */
     GAP_TREES = 4096,    /* that the gap is measured on */
+    POLISH_WINDOW = 300, /* steps in which the gap must fall by POLISH_GAIN, or the rate does */
 };
 
 static const double FIT_SHARE = 0.9999; /* of the table's weight that q is fitted to */
 static const double IMPROVE_SHARE = 0.99;
+static const double POLISH_GAIN = 0.1, POLISH_DECAY = 0.6, POLISH_LEAST = 1e-5; /* of the rate */
 static const double AVERAGE = 0.99; /* of the weights that are drawn from, from .. */
 enum { AVERAGE_FROM = 100 };        /* .. this step on */
 
@@ -43,6 +45,7 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .gap = 0.2,
         .error = 0.02,
         .sampled = 10000,
+        .polish_batch = 100,
     };
 }
 
@@ -61,6 +64,7 @@ int collapsed_create(collapsed **out, const branch_problem *problem, const align
     c->trees = trees;
     c->set = *settings;
     c->threads = threads;
+    c->rate = settings->rate;
     const size_t n_decisions = (size_t)problem->n_taxa - 3, draws = (size_t)settings->draws;
     c->drawn = mem_zeros(draws * n_decisions, sizeof *c->drawn);
     c->log_q = mem_zeros(draws, sizeof *c->log_q);
@@ -171,18 +175,20 @@ static int choose_targets(collapsed *c)
 
 static int begin_fit(collapsed *c)
 {
+    const int batch = c->stage == COLLAPSED_POLISH ? c->set.polish_batch : c->set.batch;
     int status = choose_targets(c);
     if (!status)
-        status = density_create(&c->fit, c->trees, c->target, c->weight, c->targets, c->set.batch,
+        status = density_create(&c->fit, c->trees, c->target, c->weight, c->targets, batch,
                                 PICKS_SYSTEMATIC, c->set.seed);
     if (status)
         return status;
     if (c->trainer) {
         c->trainer->job = c->fit;
+        c->trainer->trees.settings.rate = c->rate;
         return ART_OK;
     }
     train_settings plan = train_defaults();
-    plan.tree_rate = c->set.rate;
+    plan.tree_rate = c->rate;
     plan.decay = 1;
     plan.average = AVERAGE;
     plan.average_from = AVERAGE_FROM;
@@ -192,8 +198,13 @@ static int begin_fit(collapsed *c)
 
 static int improve(collapsed *c)
 {
-    int status = table_improve(&c->improvement, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
-                               IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    return table_improve(&c->improvement, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
+                         IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+}
+
+static int begin_round(collapsed *c)
+{
+    int status = improve(c);
     if (!status)
         status = begin_fit(c);
     if (status)
@@ -232,6 +243,29 @@ static int fit(collapsed *c, diag *d)
     c->weights = c->outside = (log_mean){0};
     c->has_draws = false;
     r->log_table = collapsed_log_table(c);
+    return ART_OK;
+}
+
+/* One step; the rate falls where the gap does not. */
+static int polish(collapsed *c, diag *d)
+{
+    const int64_t steps = c->trainer->step - c->steps_before;
+    int status = ART_OK;
+    if (c->hurry || c->gap <= c->set.polish || c->rate < POLISH_LEAST) {
+        c->stage = COLLAPSED_DONE;
+        return ART_OK;
+    }
+    if (steps == 0 && !(status = improve(c)))
+        status = begin_fit(c);
+    if (!status)
+        status = trainer_advance(c->trainer, d);
+    if (!status && (steps + 1) % LOOK_EVERY == 0)
+        status = measure_gap(c, &c->gap);
+    if (status || (steps + 1) % POLISH_WINDOW)
+        return status;
+    if (c->gap > (1 - POLISH_GAIN) * c->gap_before)
+        c->trainer->trees.settings.rate = c->rate *= POLISH_DECAY;
+    c->gap_before = c->gap;
     return ART_OK;
 }
 
@@ -275,8 +309,12 @@ static void end_round(collapsed *c)
     r->error = r->spread / sqrt(c->set.sampled);
     r->done = criteria_hold(c, r);
     c->expanded_before = explorer_counts(c->explorer)->expanded;
-    c->stage = r->done != 0 || c->hurry || c->n_rounds == c->set.rounds ? COLLAPSED_DONE
-                                                                        : COLLAPSED_EXPLORE;
+    c->gap = c->gap_before = r->gap;
+    c->steps_before = c->trainer->step;
+    if (r->done == 0 && !c->hurry && c->n_rounds < c->set.rounds)
+        c->stage = COLLAPSED_EXPLORE;
+    else
+        c->stage = c->set.polish > 0 ? COLLAPSED_POLISH : COLLAPSED_DONE;
 }
 
 /* Deals with some of the draws: what is new enters the table. */
@@ -309,11 +347,13 @@ int collapsed_advance(collapsed *c, diag *d)
     case COLLAPSED_EXPLORE:
         return explore(c);
     case COLLAPSED_IMPROVE:
-        return improve(c);
+        return begin_round(c);
     case COLLAPSED_FIT:
         return fit(c, d);
     case COLLAPSED_DRAW:
         return look_at_draws(c);
+    case COLLAPSED_POLISH:
+        return polish(c, d);
     case COLLAPSED_DONE:
         break;
     }
@@ -325,23 +365,24 @@ void collapsed_settle(collapsed *c)
     trainer_swap_average(c->trainer);
 }
 
-enum { MEAN = 3, ROUND = sizeof(collapsed_round) / sizeof(double) };
+enum { ROUND = sizeof(collapsed_round) / sizeof(double) };
 
 int collapsed_save(collapsed *c, safetensors *s)
 {
     const int64_t counts[COLLAPSED_COUNTS] = {
         c->stage,  c->n_rounds, c->expanded_before, c->steps_before,
         c->looked, c->known,    c->weights.count,   c->trainer != NULL};
-    const double means[2 * MEAN] = {c->weights.top, c->weights.sum, c->weights.squares,
-                                    c->outside.top, c->outside.sum, c->outside.squares};
+    const double levels[COLLAPSED_LEVELS] = {c->weights.top, c->weights.sum, c->weights.squares,
+                                             c->outside.top, c->outside.sum, c->outside.squares,
+                                             c->rate,        c->gap,         c->gap_before};
     memcpy(c->saved_counts, counts, sizeof counts);
-    memcpy(c->saved_means, means, sizeof means);
+    memcpy(c->saved_levels, levels, sizeof levels);
     const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
     int status = safetensors_add(s, "collapsed.counts", TENSOR_I64, 1, (size_t[]){COLLAPSED_COUNTS},
                                  c->saved_counts);
     if (!status)
-        status = safetensors_add(s, "collapsed.means", TENSOR_F64, 1, (size_t[]){2 * MEAN},
-                                 c->saved_means);
+        status = safetensors_add(s, "collapsed.levels", TENSOR_F64, 1, (size_t[]){COLLAPSED_LEVELS},
+                                 c->saved_levels);
     if (!status)
         status = safetensors_add(s, "collapsed.rounds", TENSOR_F64, 2, (size_t[]){rounds, ROUND},
                                  c->round);
@@ -355,16 +396,16 @@ int collapsed_save(collapsed *c, safetensors *s)
 static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
 {
     const tensor *counts = safetensors_use(s, "collapsed.counts");
-    const tensor *means = safetensors_use(s, "collapsed.means");
+    const tensor *levels = safetensors_use(s, "collapsed.levels");
     const tensor *rounds = safetensors_use(s, "collapsed.rounds");
-    if (!counts || counts->dtype != TENSOR_I64 || counts->count != COLLAPSED_COUNTS || !means ||
-        means->dtype != TENSOR_F64 || means->count != 2 * MEAN || !rounds ||
+    if (!counts || counts->dtype != TENSOR_I64 || counts->count != COLLAPSED_COUNTS || !levels ||
+        levels->dtype != TENSOR_F64 || levels->count != COLLAPSED_LEVELS || !rounds ||
         rounds->dtype != TENSOR_F64 || rounds->rank != 2 || rounds->shape[1] != ROUND ||
         rounds->shape[0] > COLLAPSED_ROUNDS)
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
                           "the counters of the rounds are not there -- start anew with --redo");
     const int64_t *n = counts->data;
-    const double *m = means->data;
+    const double *m = levels->data;
     if (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
         n[1] > (int64_t)rounds->shape[0])
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
@@ -377,6 +418,9 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->known = n[5];
     c->weights = (log_mean){n[6], m[0], m[1], m[2]};
     c->outside = (log_mean){n[6], m[3], m[4], m[5]};
+    c->rate = m[6];
+    c->gap = m[7];
+    c->gap_before = m[8];
     c->has_draws = false;
     memcpy(c->round, rounds->data, rounds->count * sizeof(double));
     return ART_OK;

@@ -8,7 +8,11 @@
  *     agree  |log Z by the table's sum - log Z by importance sampling from q|, or within three
  *            standard errors of the latter
  *     gap    KL(table || q), nats
- *     error  the standard error that the final answer will have (table_particles.h)
+ *     error  the standard error that the final answer will have (table_sampler.h)
+ *
+ * After the rounds the network may be polished: fitted further, in larger batches and with a rate
+ * that falls whenever the gap stops falling, until the gap is as wanted. The answer does not
+ * need that; who wants the network itself does.
  *
  *     collapsed *c;
  *     status = collapsed_create(&c, &problem, &alignment, taxon, trees, &settings, threads);
@@ -44,6 +48,8 @@ typedef struct collapsed_settings {
     double gap;
     double error;
     double sampled; /* draws from q that the final answer can have, for `error` */
+    double polish;  /* gap that is wanted in the end; 0 for no polishing */
+    int polish_batch;
 } collapsed_settings;
 
 collapsed_settings collapsed_defaults(uint64_t seed);
@@ -53,6 +59,7 @@ typedef enum collapsed_stage {
     COLLAPSED_IMPROVE,
     COLLAPSED_FIT,
     COLLAPSED_DRAW,
+    COLLAPSED_POLISH,
     COLLAPSED_DONE
 } collapsed_stage;
 
@@ -71,7 +78,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 9 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -100,12 +107,15 @@ typedef struct collapsed {
     table_improvement improvement;
     int64_t expanded_before; /* at the beginning of the round */
     int64_t steps_before;
-    int64_t looked;   /* draws of the round that have been dealt with */
-    int64_t known;    /* trees in the table before the draws */
-    log_mean weights; /* of the draws, by g */
-    log_mean outside; /* the same, 0 for those that were in the table */
+    int64_t looked;    /* draws of the round that have been dealt with */
+    int64_t known;     /* trees in the table before the draws */
+    log_mean weights;  /* of the draws, by g */
+    log_mean outside;  /* the same, 0 for those that were in the table */
+    double rate;       /* of fitting, now */
+    double gap;        /* the last that was measured while polishing */
+    double gap_before; /* the one that the next ones are compared with */
     int64_t saved_counts[COLLAPSED_COUNTS];
-    double saved_means[6];
+    double saved_levels[COLLAPSED_LEVELS];
 } collapsed;
 
 /* Problem, tree model (initialised) and threads are borrowed; alignment and taxon (as for
