@@ -71,7 +71,7 @@ static int work_backward(workbench *w, int argument)
     (void)argument;
     int status =
         w->trees->ops->gradient(w->trees, NULL, w->draws.decision, w->coefficient, w->draws.k);
-    workbench_count_gradient(w, false);
+    workbench_count_gradient(w, 2);
     return status;
 }
 
@@ -132,7 +132,8 @@ static int work_step(workbench *w, int argument)
     (void)argument;
     const double *counted = &w->trainer->scalar[TRAIN_DISTINCT], before = *counted;
     int status = trainer_advance(w->trainer, &w->session->diag);
-    workbench_count_gradient(w, true);
+    workbench_count_forward(w); /* sampling, of the same trees as the gradient */
+    workbench_count_gradient(w, 2);
     workbench_count_branches(w, w->plan->particles, *counted - before, true);
     return status;
 }
@@ -146,7 +147,7 @@ static int open_density(workbench *w, int which)
 static int work_density(workbench *w, int which)
 {
     int status = trainer_advance(w->fitting[which], &w->session->diag);
-    workbench_count_gradient(w, true);
+    workbench_count_gradient(w, 3);
     return status;
 }
 

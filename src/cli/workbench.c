@@ -256,24 +256,26 @@ static double node_flops(const workbench *w)
     return 2 * d * d;
 }
 
-void workbench_count_forward(workbench *w)
+/* By the definition: so many passes over the partial trees, one forward, two backward. */
+static void count_passes(workbench *w, double passes)
 {
-    const topology_work *work = &w->trees->work;
-    const double each = edge_flops(w) + node_flops(w);
-    w->cost.forward += each * work->done;
-    w->cost.shared += each * work->done;
-    w->cost.unshared += each * work->unshared;
+    const double each = passes * (edge_flops(w) + node_flops(w));
+    w->cost.shared += each * w->trees->work.done;
+    w->cost.unshared += each * w->trees->work.unshared;
 }
 
-void workbench_count_gradient(workbench *w, bool with_forward)
+void workbench_count_forward(workbench *w)
+{
+    w->cost.forward += (edge_flops(w) + node_flops(w)) * w->trees->work.done;
+    count_passes(w, 1);
+}
+
+void workbench_count_gradient(workbench *w, int passes)
 {
     const topology_work *work = &w->trees->work;
-    const double each = edge_flops(w) + node_flops(w);
-    if (with_forward)
-        workbench_count_forward(w);
+    w->cost.forward += (edge_flops(w) + node_flops(w)) * work->again;
     w->cost.backward += 2 * (edge_flops(w) * work->followed + node_flops(w) * work->done);
-    w->cost.shared += 2 * each * work->done;
-    w->cost.unshared += 2 * each * work->unshared;
+    count_passes(w, passes);
 }
 
 /* Per node H -> 2H once and H -> H twice, per edge H -> H once. */

@@ -77,10 +77,11 @@ void workbench_close(workbench *w);
 int workbench_embedding(workbench *w);
 int workbench_density(workbench *w);
 
-/* Count what the last call of the tree model did, and a call of the branch model for so many
+/* Count what the last call of the tree model did: a gradient is two passes by the definition, three
+ * if no forward pass has been counted for its trees. And a call of the branch model for so many
  * trees, each distinct one done once. */
 void workbench_count_forward(workbench *w);
-void workbench_count_gradient(workbench *w, bool with_forward);
+void workbench_count_gradient(workbench *w, int passes);
 void workbench_count_branches(workbench *w, int trees, double distinct_trees, bool with_backward);
 
 /* How many of the particles' trees are distinct. */

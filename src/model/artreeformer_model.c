@@ -312,12 +312,14 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
         double mass = 0;
         count = k - done < most ? k - done : most;
-        if (!all_kept(a, trees, count)) {
+        const int kept = all_kept(a, trees, count);
+        if (!kept) {
             count = begin(a, count);
             insert_batch(a, trees, count);
         }
         collect(a, trees, coefficient + done, count);
         m->work.done += (double)a->offset[a->n_list];
+        m->work.again += kept ? 0 : (double)a->offset[a->n_list];
         for (int i = 0; i < count; i++)
             mass += fabs(coefficient[done + i]);
         m->work.followed += (double)engine_gradient(&a->engine, &m->params, a->list, a->offset,

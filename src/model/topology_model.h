@@ -16,12 +16,14 @@ typedef struct topology_model topology_model;
 
 /* What the last sample, score or gradient call did: how many step evaluations (partial trees)
  * it needed and how many it would have needed without sharing, weighted by their edges.
- * done / unshared is the share of the work that remained; a gradient is followed back through
- * `followed` of the edges that are done. */
+ * done / unshared is the share of the work that remained. A gradient is followed back through
+ * `followed` of the edges that are done, and goes forward over `again` of them: none if a sample
+ * has kept what it needs. */
 typedef struct topology_work {
     double done;
     double unshared;
     double followed;
+    double again;
 } topology_work;
 
 typedef struct topology_model_ops {
