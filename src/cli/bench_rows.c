@@ -294,6 +294,26 @@ int bench_row_measure(bench_result *out, workbench *w, sgemm_bench *sgemm, const
     return status;
 }
 
+int bench_speedup(double *out, workbench *many, workbench *one, const bench_row *row, int repeats,
+                  double limit)
+{
+    double *ratio = mem_zeros((size_t)repeats, sizeof *ratio);
+    const double start = clock_seconds();
+    int status = ratio ? ART_OK : ART_ERR_NOMEM, n = 0;
+    while (!status && n < repeats && (n == 0 || clock_seconds() - start < limit)) {
+        double slow, fast;
+        status = repeat(&slow, one, row, n);
+        if (!status)
+            status = repeat(&fast, many, row, n);
+        if (!status)
+            ratio[n++] = slow / fast;
+    }
+    if (!status)
+        *out = spread_of(ratio, n).median;
+    free(ratio);
+    return status;
+}
+
 double bench_rate(const bench_result *r)
 {
     return (r->cost.forward + r->cost.backward) / r->seconds.median;

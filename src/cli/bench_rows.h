@@ -33,6 +33,11 @@ typedef struct bench_result {
 int bench_row_measure(bench_result *out, workbench *w, sgemm_bench *sgemm, const bench_row *row,
                       int repeats, double limit);
 
+/* How much faster a row without open and close is on one workbench than on the other: the median
+ * over repeats in turns, so that what disturbs the machine disturbs both. */
+int bench_speedup(double *out, workbench *many, workbench *one, const bench_row *row, int repeats,
+                  double limit);
+
 const bench_row *bench_row_find(const char *name); /* NULL if there is none */
 
 /* Operations per second; and the same of sgemm on as many operations forward and backward. Both

@@ -162,26 +162,28 @@ static bool chosen_row(const settings *o, const char *name)
     return !o->only || strncmp(name, o->only, strlen(o->only)) == 0;
 }
 
-/* The step once more on one thread, and how much faster the threads are. */
+/* The step once more on one thread, and how much faster the threads of w are. */
 static int measure_one_thread(json_t *out, json_t *rows, session *s, const settings *o,
-                              const workbench_plan *plan, double all_threads)
+                              workbench *w)
 {
-    static const char name[] = "training_step_one_thread";
-    workbench w;
+    const bench_row *row = bench_row_find("training_step");
+    workbench one;
     sgemm_bench sgemm = {0};
     bench_result r;
-    int status = workbench_open(&w, s, plan, 1);
+    double speedup;
+    int status = workbench_open(&one, s, w->plan, 1);
     if (!status)
-        status = sgemm_bench_open(&sgemm, w.file.hidden, w.threads);
+        status = sgemm_bench_open(&sgemm, one.file.hidden, one.threads);
     if (!status)
-        status = bench_row_measure(&r, &w, &sgemm, bench_row_find("training_step"), (int)o->repeats,
-                                   o->limit);
+        status = bench_row_measure(&r, &one, &sgemm, row, (int)o->repeats, o->limit);
     if (!status)
-        status = add_row(rows, s, name, &r);
+        status = add_row(rows, s, "training_step_one_thread", &r);
     if (!status)
-        status = results_number(out, "speedup", r.seconds.median / all_threads);
+        status = bench_speedup(&speedup, w, &one, row, (int)o->repeats, o->limit);
+    if (!status)
+        status = results_number(out, "speedup", speedup);
     sgemm_bench_close(&sgemm);
-    workbench_close(&w);
+    workbench_close(&one);
     return status;
 }
 
@@ -199,7 +201,6 @@ static int measure_rows(json_t *out, json_t *rows, session *s, const settings *o
     const workbench_plan plan = plan_of(o);
     workbench w;
     sgemm_bench sgemm = {0};
-    double step = 0;
     int status = workbench_open(&w, s, &plan, session_threads(s));
     if (!status)
         status = sgemm_bench_open(&sgemm, w.file.hidden, w.threads);
@@ -217,13 +218,11 @@ static int measure_rows(json_t *out, json_t *rows, session *s, const settings *o
         status = bench_row_measure(&r, &w, &sgemm, row, (int)o->repeats, o->limit);
         if (!status)
             status = add_row(rows, s, row->name, &r);
-        if (!status && strcmp(row->name, "training_step") == 0)
-            step = r.seconds.median;
     }
+    if (!status && session_threads(s) > 1 && !o->only)
+        status = measure_one_thread(out, rows, s, o, &w);
     sgemm_bench_close(&sgemm);
     workbench_close(&w);
-    if (!status && step > 0 && session_threads(s) > 1 && !o->only)
-        status = measure_one_thread(out, rows, s, o, &plan, step);
     return status;
 }
 

@@ -359,7 +359,9 @@ static int model_freeze(topology_model *m, size_t max_bytes)
     trie_init(t, m->n_taxa);
     if (max_bytes == 0)
         return ART_OK;
-    int status = trie_reserve(t, 2 * entries * trees, edges * trees);
+    int status = engine_forget(&a->engine);
+    if (!status)
+        status = trie_reserve(t, 2 * entries * trees, edges * trees);
     if (status)
         return status;
     trie_clear(t);

@@ -57,7 +57,6 @@ int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *
     memset(e, 0, sizeof *e);
     e->threads = threads;
     trie_init(&e->trie, n_taxa);
-    tile_init(&e->kept, d, heads);
     int status = panels_init(&e->panels, p, n_taxa, d, heads, cpu_best());
     if (status)
         return status;
@@ -66,9 +65,7 @@ int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *
         return ART_ERR_NOMEM;
     for (size_t i = 0; i < n_threads && !status; i++)
         status = worker_init(&e->worker[i], &e->panels);
-    if (!status)
-        status = tile_reserve(&e->kept, FEW_TREES, FEW_TREES * (size_t)topology_edges(n_taxa));
-    return status;
+    return status ? status : engine_forget(e);
 }
 
 void engine_free(engine *e)
@@ -83,6 +80,14 @@ void engine_free(engine *e)
     free(e->sums);
     free(e->scratch);
     memset(e, 0, sizeof *e);
+}
+
+int engine_forget(engine *e)
+{
+    const size_t edges = FEW_TREES * (size_t)topology_edges(e->panels.n_taxa);
+    tile_free(&e->kept);
+    tile_init(&e->kept, e->panels.d, e->panels.heads);
+    return tile_reserve(&e->kept, FEW_TREES, edges);
 }
 
 int engine_embedding(engine *e, embedding_method method)

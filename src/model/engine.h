@@ -42,6 +42,9 @@ typedef struct engine {
 int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *threads);
 void engine_free(engine *e); /* safe on a zeroed or freed one */
 
+/* Gives back the memory of what was kept for gradients. */
+int engine_forget(engine *e);
+
 /* Another way to the node embeddings. */
 int engine_embedding(engine *e, embedding_method method);
 
