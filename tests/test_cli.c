@@ -420,6 +420,27 @@ static void three_taxa_from_standard_input(void **state)
     }
 }
 
+/* The published schedules, options given besides winning. */
+static void the_preset_of_the_paper(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    scratch_write("t.nwk", TREES);
+    static const line table[] = {
+        {"infer -s a.fasta --preset paper --steps 2 --hidden 8 --heads 2 --branch-hidden 8 " FEW, 0,
+         NULL,
+         "method \"vbpi\"|steps 2,|tree_rate 0.0001|decay 0.75|decay_every 20000|hidden 8,|heads "
+         "2,|"
+         "branch_rate 0.001|branch_hidden 8|particles 10|estimator \"vimco\"|anneal 100000"},
+        {"parsimony -s a.fasta --preset paper --steps 2 --decay 0.5 --prefix p " FEW, 0, NULL,
+         "steps 2,|tree_rate 0.0001|decay 0.5|decay_every 20000|hidden 100|heads 4|anneal 200000"},
+        {"fit t.nwk --preset paper --steps 2 --prefix f", 0, NULL,
+         "steps 2,|tree_rate 0.0001|decay_every 20000|batch 10|picks \"independent\"|"
+         "average 0.9995|average_from 1000"},
+    };
+    CHECK_LINES(table);
+}
+
 static void settings_files_and_quiet(void **state)
 {
     (void)state;
@@ -453,6 +474,7 @@ int main(void)
         in_scratch_folder(strange_names_are_harmless),
         in_scratch_folder(full_devices_are_reported),
         in_scratch_folder(three_taxa_from_standard_input),
+        in_scratch_folder(the_preset_of_the_paper),
         in_scratch_folder(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -34,12 +34,7 @@ static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .truth_every = 5000,
     .picks = PICKS_SYSTEMATIC,
-    .training = {.steps = 20000,
-                 .tree_rate = 1e-3,
-                 .decay = 0.75,
-                 .decay_every = 1000,
-                 .hidden = 100,
-                 .heads = 4},
+    .training = TRAINING_DEFAULTS,
     .batch = 10,
     .average = 0.9995,
     .average_from = 1000,
@@ -47,10 +42,8 @@ static const settings DEFAULTS = {
 };
 
 static const preset_value PAPER[] = {
-    {"steps", "200000"},      {"tree-rate", "0.0001"}, {"decay", "0.75"},
-    {"decay-every", "20000"}, {"clip", "0"},           {"batch", "10"},
-    {"picks", "independent"}, {"average", "0.9995"},   {"average-from", "1000"},
-    {"hidden", "100"},        {"heads", "4"},          {NULL, NULL},
+    {"steps", "200000"},   {"batch", "10"},          {"picks", "independent"},
+    {"average", "0.9995"}, {"average-from", "1000"}, {NULL, NULL},
 };
 
 static const option OPTIONS[] = {

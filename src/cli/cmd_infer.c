@@ -55,21 +55,8 @@ static const settings DEFAULTS = {
 
 /* The published schedule (with --anneal 200000 for data sets that are hard to anneal). */
 static const preset_value PAPER[] = {
-    {"method", "vbpi"},
-    {"steps", "400000"},
-    {"anneal", "100000"},
-    {"tree-rate", "0.0001"},
-    {"branch-rate", "0.001"},
-    {"decay", "0.75"},
-    {"decay-every", "20000"},
-    {"clip", "0"},
-    {"particles", "10"},
-    {"estimator", "vimco"},
-    {"hidden", "100"},
-    {"heads", "4"},
-    {"branch-hidden", "100"},
-    {"prior-rate", "10"},
-    {NULL, NULL},
+    {"method", "vbpi"},       {"steps", "400000"},  {"anneal", "100000"}, {"branch-rate", "0.001"},
+    {"branch-hidden", "100"}, {"prior-rate", "10"}, {NULL, NULL},
 };
 
 static const option BRANCH_OPTIONS[] = {

@@ -18,30 +18,13 @@ typedef struct settings {
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .gap = GAP_FIFTH,
-    .training = {.steps = 20000,
-                 .tree_rate = 1e-3,
-                 .decay = 0.75,
-                 .decay_every = 1000,
-                 .hidden = 100,
-                 .heads = 4},
+    .training = TRAINING_DEFAULTS,
     .variational = {.particles = 10, .anneal = 10000},
     .evaluation = EVALUATION_DEFAULTS,
     .run = RUN_DEFAULTS,
 };
 
-static const preset_value PAPER[] = {
-    {"steps", "400000"},
-    {"anneal", "200000"},
-    {"tree-rate", "0.0001"},
-    {"decay", "0.75"},
-    {"decay-every", "20000"},
-    {"clip", "0"},
-    {"particles", "10"},
-    {"estimator", "vimco"},
-    {"hidden", "100"},
-    {"heads", "4"},
-    {NULL, NULL},
-};
+static const preset_value PAPER[] = {{"steps", "400000"}, {"anneal", "200000"}, {NULL, NULL}};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),

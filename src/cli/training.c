@@ -38,6 +38,13 @@ const option VARIATIONAL_OPTIONS[] = {
     OPTION_END,
 };
 
+/* What all published runs have in common. */
+static const preset_value PUBLISHED[] = {
+    {"tree-rate", "0.0001"}, {"decay", "0.75"},      {"decay-every", "20000"},
+    {"clip", "0"},           {"hidden", "100"},      {"heads", "4"},
+    {"particles", "10"},     {"estimator", "vimco"}, {NULL, NULL},
+};
+
 static int preset_apply(option_set *s, const preset_value *values, diag *d)
 {
     int status = ART_OK;
@@ -55,7 +62,11 @@ static int preset_apply(option_set *s, const preset_value *values, diag *d)
 int training_settle(session *s, const training_settings *o, const variational_options *variational,
                     const preset_value *paper)
 {
-    int status = o->preset == PRESET_PAPER ? preset_apply(&s->options, paper, &s->diag) : ART_OK;
+    int status = ART_OK;
+    if (o->preset == PRESET_PAPER)
+        status = preset_apply(&s->options, PUBLISHED, &s->diag);
+    if (o->preset == PRESET_PAPER && !status)
+        status = preset_apply(&s->options, paper, &s->diag);
     if (status)
         return status;
     if (o->hidden % o->heads)

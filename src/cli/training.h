@@ -23,6 +23,13 @@ extern const option
     TRAINING_OPTIONS[]; /* --preset --steps --tree-rate --decay --decay-every --clip */
 extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
+/* Of fit and parsimony. */
+#define TRAINING_DEFAULTS                                                                     \
+    {                                                                                         \
+        .steps = 20000, .tree_rate = 1e-3, .decay = 0.75, .decay_every = 1000, .hidden = 100, \
+        .heads = 4                                                                            \
+    }
+
 /* Defaults of `infer`, for which `check` estimates time and memory. */
 enum {
     INFER_STEPS = 50000,
@@ -47,9 +54,10 @@ typedef struct preset_value {
     const char *value;
 } preset_value;
 
-/* Applies the preset: sets the options of the list (ends with a NULL key) that were not given,
- * if --preset paper was. Then looks at what options must have in common. variational may be
- * NULL. Both point into the settings of the session. */
+/* Applies the preset: if --preset paper was given, sets the options that were not, to what all
+ * published runs have in common and to what is in the list (ends with a NULL key). Then looks at
+ * what options must have in common. variational may be NULL. Both point into the settings of the
+ * session. */
 int training_settle(session *s, const training_settings *o, const variational_options *variational,
                     const preset_value *paper);
 
