@@ -23,6 +23,9 @@ static const char ALIGNMENT[] = ">a\nACGTACGTTAGCATCGACGTACGATT\n>b\nACGAACGTTAG
                                 ">c\nTCGAACGATAGCTTCGACTTACGATA\n>d\nTCGAACGATCGCTTCCACTTACGATG\n"
                                 ">e\nTCCAAGGATCGCTTCCACTTAGGATG\n>f\nTCCAAGGATCGATTCCAATTAGGCTG\n";
 
+/* Ten taxa for the collapsed method: a tree of unequal branches, so that many trees matter. */
+static const char SIMULATED[] = "simulate -n 10 -l 150 --seed 4 --quiet --redo --prefix %s/data";
+
 enum { MAX_ARGUMENTS = 40 };
 
 typedef struct place {
@@ -47,17 +50,39 @@ static void place_close(place *p)
     assert_int_equal(system(command), 0);
 }
 
+static void place_open_simulated(place *p)
+{
+    char line[160];
+    place_open(p);
+    snprintf(line, sizeof line, SIMULATED, p->folder);
+    run_well(line);
+}
+
+/* What a small run of a command is given. A gap that cannot be reached makes for all the rounds. */
+static const struct kind {
+    const char *name, *command, *options;
+} KINDS[] = {
+    {"infer", "infer --method vbpi", "--anneal 50 --report-every 50 --evidence-particles 100"},
+    {"parsimony", "parsimony", "--anneal 50 --report-every 50 --evidence-particles 100"},
+    {"collapsed", "infer",
+     "--branch-hidden 8 --rounds 3 --gap 1e-9 --fit-steps 150 --evidence-particles 50"},
+};
+
 /* The command line of a small run, with extra arguments behind. */
 static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char *command,
                       const char *extra)
 {
     static char words[1024];
     int n = 0;
+    const struct kind *kind = KINDS;
+    while (strcmp(kind->name, command) != 0)
+        kind++;
+    const int has_steps = kind == &KINDS[2] || strstr(extra, "--steps");
     snprintf(words, sizeof words,
-             "%s%s -s %s --prefix %s --hidden 8 --heads 2 %s --anneal 50 --report-every 50 "
-             "--evidence-particles 100 --evidence-repeats 3 --posterior-sample 50 %s",
-             command, strcmp(command, "infer") == 0 ? " --method vbpi" : "", p->alignment,
-             p->prefix, strstr(extra, "--steps") ? "" : "--steps 300", extra);
+             "%s -s %s --prefix %s --hidden 8 --heads 2 %s %s --evidence-repeats 3 "
+             "--posterior-sample 50 %s",
+             kind->command, p->alignment, p->prefix, kind->options, has_steps ? "" : "--steps 300",
+             extra);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         assert_true(n < MAX_ARGUMENTS - 1);
         out[n++] = word;
@@ -105,10 +130,24 @@ static int finish(pid_t child)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+static int has_file(const place *p, const char *suffix)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s%s", p->prefix, suffix);
+    return access(path, F_OK) == 0;
+}
+
 static void pause_for(double seconds)
 {
     struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
     nanosleep(&time, NULL);
+}
+
+static void wait_for(const place *p, const char *suffix)
+{
+    for (int i = 0; i < 10000 && !has_file(p, suffix); i++)
+        pause_for(0.001);
+    assert_true(has_file(p, suffix));
 }
 
 static char *contents(const place *p, const char *suffix, size_t *length)
@@ -163,6 +202,19 @@ static const char *const SAME_BYTES[] = {".model.safetensors", ".trees",     ".t
                                          ".trprobs",           ".contree",   ".con.tre",
                                          ".map.nwk",           ".splits.tsv"};
 
+/* The same text but for the names of the folders, which are equally long. */
+static void same_report(const place *a, const place *b, const char *suffix)
+{
+    size_t n, m;
+    char *x = contents(a, suffix, &n), *y = contents(b, suffix, &m);
+    for (char *at = y; (at = strstr(at, b->folder)); at++)
+        memcpy(at, a->folder, strlen(a->folder));
+    if (n != m || memcmp(x, y, n) != 0)
+        fail_msg("%s differs", suffix);
+    free(x);
+    free(y);
+}
+
 /* Both runs have ended and left the same. */
 static void same_results(const place *a, const place *b)
 {
@@ -174,6 +226,8 @@ static void same_results(const place *a, const place *b)
         free(x);
         free(y);
     }
+    same_report(a, b, ".report.txt");
+    same_report(a, b, ".report.html");
     char *x = contents(a, ".metrics.jsonl", &n), *y = contents(b, ".metrics.jsonl", &m);
     same_metrics(x, y);
     free(x);
@@ -313,7 +367,8 @@ static void damaged_checkpoints(void **state)
     assert_int_equal(truncate(path[0], 100), 0);
     expect(&p, "infer", "--steps 2000", 0, "previous checkpoint");
     same_results(&straight, &p);
-    expect(&p, "infer", "--steps 2000 --redo --time-limit 0.3 --checkpoint-every 0.01", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --redo --time-limit 0.2", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.1", 75, NULL);
     assert_int_equal(truncate(path[0], 100), 0);
     assert_int_equal(truncate(path[1], 100), 0);
     expect(&p, "infer", "--steps 2000", 2, "--redo");
@@ -355,6 +410,107 @@ static void full_device_loses_nothing(void **state)
     place_close(&straight);
 }
 
+static double now(void)
+{
+    struct timespec time;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &time), 0);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* A straight run of the collapsed method, and how long it takes. */
+static double collapsed_straight(place *p, const char *extra)
+{
+    place_open_simulated(p);
+    const double begun = now();
+    expect(p, "collapsed", extra, 0, "round 3");
+    return now() - begun;
+}
+
+/* The collapsed method, with SIGKILL at random instants, on one thread and on two. */
+static void collapsed_killed_and_resumed(void **state)
+{
+    (void)state;
+    enum { KILLS = 20 };
+    place straight, broken;
+    const double whole = collapsed_straight(&straight, "-T 1");
+    rng r = rng_at(18, RNG_TEST, 0, 0);
+    int kills = 0, resumed = 0;
+    for (int runs = 0; kills < KILLS; runs++) {
+        place_open_simulated(&broken);
+        for (int done = 0; !done;) {
+            pid_t child =
+                start(&broken, "collapsed",
+                      runs % 2 ? "-T 1 --checkpoint-every 0.001" : "-T 2 --checkpoint-every 0.001");
+            pause_for(0.8 * whole * rng_uniform(&r));
+            kill(child, SIGKILL);
+            const int code = finish(child);
+            done = code == 0;
+            assert_true(done || code == 128 + SIGKILL);
+            kills += !done;
+            resumed += !done && has_file(&broken, ".ckp.safetensors");
+            if (kills >= KILLS && !done) {
+                expect(&broken, "collapsed", "-T 2", 0, NULL);
+                done = 1;
+            }
+        }
+        same_results(&straight, &broken);
+        place_close(&broken);
+    }
+    assert_true(resumed > KILLS / 4); /* the others died before there was anything to save */
+    place_close(&straight);
+}
+
+/* SIGTERM at any moment after the start: exploring, fitting, drawing, and in the final answer. */
+static void collapsed_asked_to_stop(void **state)
+{
+    (void)state;
+    enum { STOPS = 8 };
+    place straight, stopped;
+    const double whole = collapsed_straight(&straight, "-T 2");
+    int stops = 0;
+    for (int i = 0; i < STOPS; i++) {
+        place_open_simulated(&stopped);
+        pid_t child = start(&stopped, "collapsed", "-T 2");
+        wait_for(&stopped, ".log");
+        pause_for(whole * i / STOPS);
+        kill(child, SIGTERM);
+        const double asked = now();
+        const int code = finish(child);
+        assert_true(now() - asked <= 5);
+        assert_true(code == 75 || code == 0);
+        stops += code == 75;
+        if (code == 75)
+            expect(&stopped, "collapsed", "-T 1", 0, "going on");
+        same_results(&straight, &stopped);
+        place_close(&stopped);
+    }
+    assert_true(stops >= STOPS / 3);
+    place_close(&straight);
+}
+
+/* A time limit is when the answer is wanted: it ends the run well. */
+static void collapsed_in_limited_time(void **state)
+{
+    (void)state;
+    static const char *const LIMITS[] = {"-T 2 --time-limit 1", "-T 1 --time-limit 0.001"};
+    for (int i = 0; i < 2; i++) {
+        place p;
+        size_t n;
+        place_open_simulated(&p);
+        expect(&p, "collapsed", LIMITS[i], 0, i ? "may be too small" : "log evidence");
+        char *text = contents(&p, ".json", &n);
+        json_t *results = json_loads(text, 0, NULL);
+        assert_non_null(results);
+        /* the straight run's evidence, within what the few draws that there is time for allow */
+        check_near(json_number_value(json_object_get(results, "log_evidence")), -1087.63,
+                   i ? 3 : 0.2);
+        json_decref(results);
+        free(text);
+        expect(&p, "collapsed", LIMITS[i], 0, "finished already");
+        place_close(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +521,9 @@ int main(void)
         cmocka_unit_test(another_run_is_refused),
         cmocka_unit_test(damaged_checkpoints),
         cmocka_unit_test(full_device_loses_nothing),
+        cmocka_unit_test(collapsed_killed_and_resumed),
+        cmocka_unit_test(collapsed_asked_to_stop),
+        cmocka_unit_test(collapsed_in_limited_time),
     };
     return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
 }

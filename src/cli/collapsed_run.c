@@ -279,6 +279,10 @@ static int answer(work *w, evaluation *e, json_t **facts, const collapsed_option
                  "%lld trees that were drawn",
                  found.passes, c->table.count, found.outside, found.outside_error,
                  (long long)found.outside_trees);
+    if (!status && !collapsed_is_complete(c, &c->round[c->n_rounds - 1]))
+        log_warning(&s->log,
+                    "the rounds ended while draws still found trees that matter: the errors that "
+                    "are stated may be too small -- give it more time or more --rounds");
     if (!status && found.failed)
         log_warning(&s->log, "%lld draws had no mode of branch lengths and count as 0",
                     (long long)found.failed);

@@ -84,5 +84,6 @@ void progress_update(progress *p, double done, const char *format, ...)
 
 void progress_end(progress *p)
 {
-    log_wipe(p->log);
+    if (p->log)
+        log_wipe(p->log);
 }

@@ -34,7 +34,7 @@ void progress_update(progress *p, double done, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Wipes the line. */
-void progress_end(progress *p);
+void progress_end(progress *p); /* safe on a zeroed one */
 
 /* Seconds of the monotonic clock. */
 double clock_seconds(void);

@@ -196,10 +196,19 @@ static int begin_fit(collapsed *c)
     return trainer_create(&c->trainer, c->fit, &plan, c->threads);
 }
 
+/* No infinity in a file. */
+static double bounded(double x)
+{
+    return fmax(-DBL_MAX, fmin(x, DBL_MAX));
+}
+
 static int improve(collapsed *c)
 {
-    return table_improve(&c->improvement, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
-                         IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    table_improvement found;
+    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
+                               IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    c->inside = bounded(sqrt(found.full.variance));
+    return status;
 }
 
 static int begin_round(collapsed *c)
@@ -280,17 +289,11 @@ static int make_draws(collapsed *c)
     return status;
 }
 
-static bool criteria_hold(const collapsed *c, const collapsed_round *r)
+bool collapsed_is_complete(const collapsed *c, const collapsed_round *r)
 {
     const double apart = fabs(r->log_table - r->log_network);
     return r->news <= c->set.news && apart <= fmax(c->set.agree, 3 * r->network_error) &&
-           r->gap <= c->set.gap && r->error <= c->set.error;
-}
-
-/* No infinity in a file. */
-static double bounded(double x)
-{
-    return fmax(-DBL_MAX, fmin(x, DBL_MAX));
+           r->error <= c->set.error;
 }
 
 /* What the draws of the round have shown, once all are dealt with. */
@@ -307,7 +310,7 @@ static void end_round(collapsed *c)
     r->news = exp(scale) / (1 + exp(scale));
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
     r->error = r->spread / sqrt(c->set.sampled);
-    r->done = criteria_hold(c, r);
+    r->done = collapsed_is_complete(c, r) && r->gap <= c->set.gap;
     c->expanded_before = explorer_counts(c->explorer)->expanded;
     c->gap = c->gap_before = r->gap;
     c->steps_before = c->trainer->step;
@@ -374,7 +377,8 @@ int collapsed_save(collapsed *c, safetensors *s)
         c->looked, c->known,    c->weights.count,   c->trainer != NULL};
     const double levels[COLLAPSED_LEVELS] = {c->weights.top, c->weights.sum, c->weights.squares,
                                              c->outside.top, c->outside.sum, c->outside.squares,
-                                             c->rate,        c->gap,         c->gap_before};
+                                             c->rate,        c->gap,         c->gap_before,
+                                             c->inside};
     memcpy(c->saved_counts, counts, sizeof counts);
     memcpy(c->saved_levels, levels, sizeof levels);
     const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
@@ -421,6 +425,7 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->rate = m[6];
     c->gap = m[7];
     c->gap_before = m[8];
+    c->inside = m[9];
     c->has_draws = false;
     memcpy(c->round, rounds->data, rounds->count * sizeof(double));
     return ART_OK;

@@ -78,7 +78,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 9 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 10 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -104,7 +104,6 @@ typedef struct collapsed {
     bool hurry;
     int n_rounds;
     collapsed_round round[COLLAPSED_ROUNDS];
-    table_improvement improvement;
     int64_t expanded_before; /* at the beginning of the round */
     int64_t steps_before;
     int64_t looked;    /* draws of the round that have been dealt with */
@@ -114,6 +113,7 @@ typedef struct collapsed {
     double rate;       /* of fitting, now */
     double gap;        /* the last that was measured while polishing */
     double gap_before; /* the one that the next ones are compared with */
+    double inside;     /* standard deviation of a draw's weight in the table, over its mean */
     int64_t saved_counts[COLLAPSED_COUNTS];
     double saved_levels[COLLAPSED_LEVELS];
 } collapsed;
@@ -130,6 +130,10 @@ int collapsed_advance(collapsed *c, diag *d);
 
 /* The rounds end as soon as they can. */
 void collapsed_hurry(collapsed *c);
+
+/* The criteria but for the gap hold: draws of that round found nothing that matters outside the
+ * table. */
+bool collapsed_is_complete(const collapsed *c, const collapsed_round *r);
 
 /* log evidence by the table's sum. O(trees). */
 double collapsed_log_table(const collapsed *c);

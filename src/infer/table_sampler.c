@@ -53,8 +53,7 @@ struct table_sampler {
 double table_sampler_share(const collapsed *c)
 {
     const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
-    const double table = sqrt(c->improvement.full.variance);
-    const double share = outside > 0 ? outside / (outside + table) : 0;
+    const double share = outside > 0 ? outside / (outside + c->inside) : 0;
     return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
 }
 
