@@ -389,6 +389,61 @@ static double result(const char *path, const char *key)
     return value;
 }
 
+/* Options of the method that is not chosen are refused, and so are values out of range. */
+static void methods_have_their_own_options(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    static const line table[] = {
+        {"infer -s a.fasta --steps 5", 2, NULL, "--steps is an option of --method vbpi"},
+        {"infer -s a.fasta --branch-rate 0.1", 2, NULL,
+         "--branch-rate is an option of --method vb"},
+        {"infer -s a.fasta --estimator rws", 2, NULL, "--estimator is an option of --method vbpi"},
+        {"infer -s a.fasta -K 5", 2, NULL, "--particles is an option of --method vbpi"},
+        {"infer -s a.fasta --report-every 5", 2, NULL,
+         "--report-every is an option of --method vb"},
+        {"infer -s a.fasta --preset paper --method collapsed", 2, NULL,
+         "--preset is an option of --method vbpi -- leave it out, or choose that"},
+        {"infer -s a.fasta --method vbpi --se 0.1", 2, NULL, "--se is an option of --method coll"},
+        {"infer -s a.fasta --preset paper --rounds 2", 2, NULL,
+         "--rounds is an option of --method"},
+        {"infer -s a.fasta --method vbpi --table-memory 1M", 2, NULL,
+         "--table-memory is an option"},
+        {"infer -s a.fasta --method colapsed", 2, NULL, "did you mean collapsed?"},
+        {"infer -s a.fasta --se 0", 2, NULL, "--se: bad value '0'"},
+        {"infer -s a.fasta --se nan", 2, NULL, "--se: bad value 'nan'"},
+        {"infer -s a.fasta --news 1.5", 2, NULL, "--news: bad value '1.5'"},
+        {"infer -s a.fasta --gap -1", 2, NULL, "--gap: bad value '-1'"},
+        {"infer -s a.fasta --rounds 0", 2, NULL, "--rounds: bad value '0'"},
+        {"infer -s a.fasta --rounds 65", 2, NULL, "--rounds: bad value '65'"},
+        {"infer -s a.fasta --fit-batch 0", 2, NULL, "--fit-batch: bad value '0'"},
+        {"infer -s a.fasta --fit-rate 0", 2, NULL, "--fit-rate: bad value '0'"},
+        {"infer -s a.fasta --table-memory 5Q", 2, NULL, "--table-memory: bad value '5Q'"},
+        {"infer -s a.fasta --time-limit -1", 2, NULL, "--time-limit: bad value '-1'"},
+        {"infer -s a.fasta --evidence-particles 1", 2, NULL, "needs two at least"},
+        {"infer -s a.fasta --hidden 10 --heads 4", 2, NULL, "not divisible"},
+        /* the smallest that is allowed */
+        {"infer -s a.fasta --hidden 8 --heads 2 --branch-hidden 8 --gap 0 --rounds 1 --fit-steps 1 "
+         "--fit-batch 1 --table-memory 0 --evidence-particles 2 --evidence-repeats 1 --prefix "
+         "least",
+         0, NULL, "log evidence"},
+        {("infer -s a.fasta --preset paper --branch-hidden 8 --prefix paper " SMALL " " FEW), 0,
+         NULL, "log evidence"},
+    };
+    CHECK_LINES(table);
+    /* what has no meaning in a run is not among its settings */
+    static const char *const other[2][2] = {{"least.json", "steps"}, {"paper.json", "se"}};
+    static const char *const own[2][3] = {{"se", "collapsed"}, {"steps", "vbpi"}};
+    for (int i = 0; i < 2; i++) {
+        json_t *all = json_load_file(other[i][0], 0, NULL), *set = json_object_get(all, "settings");
+        assert_non_null(set);
+        assert_null(json_object_get(set, other[i][1]));
+        assert_non_null(json_object_get(set, own[i][0]));
+        assert_string_equal(json_string_value(json_object_get(all, "method")), own[i][1]);
+        json_decref(all);
+    }
+}
+
 /* The smallest problem there is, from standard input: one topology, and an evidence that is an
  * integral over three branches. */
 static void three_taxa_from_standard_input(void **state)
@@ -473,6 +528,7 @@ int main(void)
         in_scratch_folder(bad_input_changes_nothing),
         in_scratch_folder(strange_names_are_harmless),
         in_scratch_folder(full_devices_are_reported),
+        in_scratch_folder(methods_have_their_own_options),
         in_scratch_folder(three_taxa_from_standard_input),
         in_scratch_folder(the_preset_of_the_paper),
         in_scratch_folder(settings_files_and_quiet),

@@ -66,6 +66,45 @@ static void summary_files(void **state)
     tree_set_free(&trees);
 }
 
+/* All trees of nine taxa, 135,135: the list ends, says so, and is still read. */
+static void the_list_of_trees_has_an_end(void **state)
+{
+    (void)state;
+    enum { TAXA = 9, ALL = 135135, LISTED = 100000 };
+    tree_set trees, again;
+    split_table splits;
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < TAXA; i++)
+        check_status(taxa_add(&names, &"abcdefghi"[i], 1));
+    check_status(tree_set_init(&trees, &names));
+    check_status(split_table_init(&splits, TAXA));
+    for (int i = 0; i < ALL; i++) {
+        int32_t decision[TAXA - 3];
+        for (int n = 3, rest = i; n < TAXA; rest /= 2 * n++ - 3)
+            decision[n - 3] = rest % (2 * n - 3);
+        check_status(tree_set_add(&trees, decision, i ? 1 : ALL - 1)); /* the first has half */
+    }
+    check_status(tree_set_normalise(&trees));
+    check_status(split_table_add(&splits, tree_set_decision(&trees, 0), NULL, 1));
+    check_status(
+        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
+    char *text = file_text(scratch_path("run.trprobs"));
+    /* half a 135,134th each */
+    assert_non_null(strstr(text, "[35135 more trees, together with a probability of 0.130001, are "
+                                 "not listed]\nend;\n"));
+    assert_non_null(strstr(text, "tree tree_100000 [p = 0.000, P = 0.870]"));
+    assert_null(strstr(text, "tree_100001"));
+    free(text);
+    const char *path = scratch_path("run.trprobs");
+    check_status(tree_set_read(&again, NULL, &path, 1, NULL, NULL));
+    assert_int_equal(again.count, LISTED);
+    tree_set_free(&again);
+    tree_set_free(&trees);
+    split_table_free(&splits);
+    taxa_free(&names);
+}
+
 /* Whichever allocation fails: the status says so, and no file is left half-written. */
 static void every_allocation_may_fail(void **state)
 {
@@ -90,6 +129,7 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_scratch_folder(summary_files),
+                                       in_scratch_folder(the_list_of_trees_has_an_end),
                                        in_scratch_folder(every_allocation_may_fail)};
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);
 }

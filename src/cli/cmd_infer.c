@@ -86,6 +86,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, branch, BRANCH_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
+    OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
     OPTION_HEADING("Evaluation"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
@@ -206,16 +207,21 @@ static int say_results(session *s, const evaluation *e)
 /* Options of the other method are not silently ignored. */
 static int settle_method(session *s, const settings *o)
 {
-    static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS};
+    static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS,
+                                            REPORT_OPTIONS, NULL};
     int status = ART_OK;
     if (o->method == METHOD_VBPI)
         return options_refuse(&s->options, COLLAPSED_OPTIONS,
                               "is an option of --method collapsed -- leave it out, or choose that",
                               &s->diag);
-    for (int i = 0; i < 3 && !status; i++)
+    for (int i = 0; OF_VBPI[i] && !status; i++)
         status = options_refuse(&s->options, OF_VBPI[i],
                                 "is an option of --method vbpi -- leave it out, or choose that",
                                 &s->diag);
+    if (!status && o->evaluation.particles < 2)
+        status = diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                            "--evidence-particles 1: the collapsed method draws from the table of "
+                            "trees and from the network and needs two at least -- raise it");
     return status;
 }
 

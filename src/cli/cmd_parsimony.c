@@ -39,6 +39,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
+    OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,

@@ -26,7 +26,8 @@ static void flatten(option_set *s, const option *table, size_t offset, const cha
             flatten(s, row->table, offset + row->offset, heading);
         } else {
             assert(s->count < OPTIONS_MAX);
-            s->item[s->count++] = (option_item){row, *heading, offset + row->offset, false};
+            s->item[s->count++] =
+                (option_item){.row = row, .heading = *heading, .offset = offset + row->offset};
         }
     }
 }
@@ -453,11 +454,14 @@ void option_value(char value[OPTION_VALUE], const option_set *s, const option_it
     }
 }
 
-int options_refuse(const option_set *s, const option *table, const char *why, diag *d)
+int options_refuse(option_set *s, const option *table, const char *why, diag *d)
 {
     for (; table->kind != OPTION_KIND_END; table++)
         for (int i = 0; i < s->count; i++)
-            if (s->item[i].row == table && s->item[i].given) {
+            if (s->item[i].row == table) {
+                s->item[i].unused = true;
+                if (!s->item[i].given)
+                    continue;
                 char key[OPTION_NAME];
                 option_key(key, table);
                 return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "--%s %s", key, why);

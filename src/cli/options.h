@@ -135,6 +135,7 @@ typedef struct option_item {
     const char *heading; /* the last one before it, NULL if none */
     size_t offset;       /* in the settings of the command, inclusions added up */
     bool given;
+    bool unused; /* has no meaning in this run */
 } option_item;
 
 /* A table with its inclusions flattened, and what was found for it. */
@@ -189,7 +190,8 @@ option_files option_inputs(const option_set *s, const option_item *item);
 /* The value an option is in, inside the settings. */
 void *option_target(const option_set *s, const option_item *item);
 
-/* An error that says `why` if an option of the table was given. */
-int options_refuse(const option_set *s, const option *table, const char *why, diag *d);
+/* The options of the table have no meaning here: an error that says `why` if one was given;
+ * options_json leaves them out. */
+int options_refuse(option_set *s, const option *table, const char *why, diag *d);
 
 #endif

@@ -18,10 +18,16 @@
 
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
-    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
-                    "stop after this long with a checkpoint; the same command goes on"),
+    OPTION_DURATION(
+        run_settings, time_limit, "--time-limit", LOCAL,
+        "stop after this long with a checkpoint; the same command goes on (infer --method "
+        "collapsed: be done with the answer by then)"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
                     "time between checkpoints, at least"),
+    OPTION_END,
+};
+
+const option REPORT_OPTIONS[] = {
     OPTION_INT(run_settings, report_every, "--report-every", OPTIONAL, 1, 1e9,
                "steps between two lines of metrics"),
     OPTION_END,

@@ -35,7 +35,8 @@ typedef struct run_settings {
         .checkpoint_every = 120, .report_every = 1000 \
     }
 
-extern const option RUN_OPTIONS[]; /* --time-limit --checkpoint-every --report-every */
+extern const option RUN_OPTIONS[];    /* --time-limit --checkpoint-every */
+extern const option REPORT_OPTIONS[]; /* --report-every */
 
 typedef struct run {
     session *session;

@@ -158,7 +158,7 @@ json_t *options_json(const option_set *s)
 {
     json_t *object = json_object();
     for (int i = 0; object && i < s->count; i++) {
-        if (s->item[i].row->trait & LOCAL)
+        if (s->item[i].unused || s->item[i].row->trait & LOCAL)
             continue;
         char key[OPTION_NAME];
         option_key(key, s->item[i].row);

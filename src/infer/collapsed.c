@@ -292,8 +292,7 @@ static int make_draws(collapsed *c)
 bool collapsed_is_complete(const collapsed *c, const collapsed_round *r)
 {
     const double apart = fabs(r->log_table - r->log_network);
-    return r->news <= c->set.news && apart <= fmax(c->set.agree, 3 * r->network_error) &&
-           r->error <= c->set.error;
+    return r->news <= c->set.news && apart <= fmax(c->set.agree, 3 * r->network_error);
 }
 
 /* What the draws of the round have shown, once all are dealt with. */
@@ -310,7 +309,7 @@ static void end_round(collapsed *c)
     r->news = exp(scale) / (1 + exp(scale));
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
     r->error = r->spread / sqrt(c->set.sampled);
-    r->done = collapsed_is_complete(c, r) && r->gap <= c->set.gap;
+    r->done = collapsed_is_complete(c, r) && r->gap <= c->set.gap && r->error <= c->set.error;
     c->expanded_before = explorer_counts(c->explorer)->expanded;
     c->gap = c->gap_before = r->gap;
     c->steps_before = c->trainer->step;

@@ -131,8 +131,8 @@ int collapsed_advance(collapsed *c, diag *d);
 /* The rounds end as soon as they can. */
 void collapsed_hurry(collapsed *c);
 
-/* The criteria but for the gap hold: draws of that round found nothing that matters outside the
- * table. */
+/* The criteria news and agree hold: the draws of that round found nothing outside the table that
+ * matters. */
 bool collapsed_is_complete(const collapsed *c, const collapsed_round *r);
 
 /* log evidence by the table's sum. O(trees). */

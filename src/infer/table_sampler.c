@@ -87,8 +87,9 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
                          const sampler_settings *settings)
 {
     *out = NULL;
-    const int network = (int)ceil(settings->network * settings->particles);
-    if (network < 1 || network >= settings->particles || c->table.count == 0)
+    const int wanted = (int)ceil(settings->network * settings->particles);
+    const int network = wanted < settings->particles ? wanted : settings->particles - 1;
+    if (network < 1 || c->table.count == 0)
         return ART_ERR_USAGE;
     table_sampler *s = mem_zeros(1, sizeof *s);
     if (!s)

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { LISTED_TREES = 100000 }; /* at most: files that programs can still read */
+
 typedef struct sample {
     const tree_set *trees;
     const split_table *splits;
@@ -20,13 +22,18 @@ typedef struct sample {
 
 static int write_probabilities(buffer *out, sample *s)
 {
+    const size_t listed = s->trees->count < LISTED_TREES ? s->trees->count : LISTED_TREES;
     double sum = 0;
     tree_write_begin(out, &s->trees->taxa);
-    for (size_t i = 0; i < s->trees->count; i++) {
+    for (size_t i = 0; i < listed; i++) {
         sum += s->trees->weight[i];
         tree_write_probability(out, &s->writer, i + 1, s->trees->weight[i], sum,
                                tree_set_decision(s->trees, i));
     }
+    if (listed < s->trees->count)
+        buffer_printf(out,
+                      "   [%zu more trees, together with a probability of %.6f, are not listed]\n",
+                      s->trees->count - listed, 1 - sum);
     tree_write_end(out);
     return ART_OK;
 }

@@ -1,6 +1,7 @@
 /* summary.h: the files that sum up a sample of trees, the same for `summarize` and `infer`.
  *
- *     <prefix>.trprobs      distinct topologies by falling probability, as MrBayes writes them
+ *     <prefix>.trprobs      distinct topologies by falling probability, as MrBayes writes them;
+ *                           the first 100,000, and how much is not listed
  *     <prefix>.contree      consensus, Newick, supports from 0 to 1
  *     <prefix>.con.tre      the same with annotations, NEXUS, for FigTree
  *     <prefix>.map.nwk      the most probable topology
