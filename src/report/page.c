@@ -63,7 +63,7 @@ static void put_evidence(buffer *out, const evidence *e)
 
 static int put_topologies(buffer *out, const tree_set *trees)
 {
-    buffer_printf(out, "Topologies: %zu distinct among the draws\n", trees->count);
+    buffer_printf(out, "Topologies: %zu distinct\n", trees->count);
     for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
         buffer_printf(out, "  %2.0f %% credible set  %zu\n", 100 * *share,
                       tree_set_credible(trees, *share));

@@ -105,7 +105,7 @@ static int put_topologies(buffer *out, const tree_set *trees)
     double sum = 0;
     buffer_init(&text);
     int status = tree_writer_init(&writer, &trees->taxa);
-    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct ones among the draws.", trees->count);
+    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct ones.", trees->count);
     for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
         buffer_printf(out, "%s %.0f %%: %zu", share == PAGE_CREDIBLE ? " Credible sets:" : ";",
                       100 * *share, tree_set_credible(trees, *share));
