@@ -141,12 +141,16 @@ static void kl_is_that_of_the_definition(void **state)
     char text[4096] = "#NEXUS\nbegin trees;\n";
     size_t used = strlen(text);
     double kl = 0, distance = 0, sum = 0;
+    double mixed_kl = 0, mixed_distance = 0; /* of 3/4 on the first tree and 1/4 of the model */
     for (int i = 0; i < g.count; i++)
         sum += i + 1;
     for (int i = 0; i < g.count; i++) { /* truth: proportional to 1, 2, 3, .. */
         double p = (i + 1) / sum;
         kl += p * (log(p) - g.log_q[i]);
         distance += fabs(p - exp(g.log_q[i])) / 2;
+        double mixed = (i == 0 ? 0.75 : 0) + 0.25 * exp(g.log_q[i]);
+        mixed_kl += p * (log(p) - log(mixed));
+        mixed_distance += fabs(p - mixed) / 2;
         json_t *text_of = json_array_get(json_object_get(g.json, "trees"), (size_t)i);
         used += (size_t)snprintf(text + used, sizeof text - used, "tree t%d = [&U] [&W %.17g] %s\n",
                                  i, p, json_string_value(text_of));
@@ -162,6 +166,20 @@ static void kl_is_that_of_the_definition(void **state)
                    scratch_write("one.nwk", json_string_value(first)));
     check_near(field(r.out, "kl"), -g.log_q[0], 1e-5);
     check_near(field(r.out, "total_variation"), 1 - exp(g.log_q[0]), 1e-5);
+    run_free(&r);
+    r = run_format("kl --model %s --truth %s --listed %s --network-share 0.25", model,
+                   scratch_path("t.trprobs"), scratch_path("one.nwk"));
+    check_run(&r, "kl --listed", 0, "trees\t15\n|listed\t1\n", NULL);
+    check_near(field(r.out, "kl"), mixed_kl, 1e-5);
+    check_near(field(r.out, "total_variation"), mixed_distance, 1e-5);
+    run_free(&r);
+    r = run_format("kl --model %s --truth %s --network-share 0.1", model,
+                   scratch_path("t.trprobs"));
+    check_run(&r, "kl of no mixture", 2, NULL, "--network-share needs --listed");
+    run_free(&r);
+    r = run_format("kl --model %s --truth %s --listed %s --network-share 0", model,
+                   scratch_path("t.trprobs"), scratch_path("one.nwk"));
+    check_run(&r, "kl without the model", 2, NULL, "--network-share: bad value '0'");
     run_free(&r);
     scratch_remove();
     golden_free(&g);

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "tree/tree_set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,8 +10,22 @@
 
 static const double FAR = -50;
 
-int divergence_compute(divergence *out, topology_model *m, const int32_t *decision,
-                       const double *weight, size_t count, int batch)
+/* log q becomes that of the mixture, for k trees. */
+static void mix(double *log_q, const tree_set *listed, double share, const int32_t *decision, int k)
+{
+    const size_t n = (size_t)listed->taxa.count - 3;
+    for (int i = 0; i < k; i++) {
+        const int64_t at = tree_set_find(listed, decision + (size_t)i * n);
+        const double p = at < 0 ? 0 : listed->weight[at];
+        if (p > 0)
+            log_q[i] = log((1 - share) * p + share * exp(log_q[i]));
+        else
+            log_q[i] += log(share);
+    }
+}
+
+int divergence_of_mixture(divergence *out, topology_model *m, const tree_set *listed, double share,
+                          const int32_t *decision, const double *weight, size_t count, int batch)
 {
     memset(out, 0, sizeof *out);
     double *log_q = mem_zeros((size_t)batch, sizeof *log_q);
@@ -25,6 +40,8 @@ int divergence_compute(divergence *out, topology_model *m, const int32_t *decisi
         size_t left = count - first;
         int k = left < (size_t)batch ? (int)left : batch;
         status = m->ops->score(m, log_q, decision + first * n, k);
+        if (!status && listed)
+            mix(log_q, listed, share, decision + first * n, k);
         for (int i = 0; i < k && !status; i++) {
             double p = weight[first + (size_t)i] / total, q = exp(log_q[i]);
             covered += q;
@@ -39,4 +56,10 @@ int divergence_compute(divergence *out, topology_model *m, const int32_t *decisi
     out->total_variation = (distance + fmax(0, 1 - covered)) / 2;
     free(log_q);
     return status;
+}
+
+int divergence_compute(divergence *out, topology_model *m, const int32_t *decision,
+                       const double *weight, size_t count, int batch)
+{
+    return divergence_of_mixture(out, m, NULL, 1, decision, weight, count, batch);
 }
