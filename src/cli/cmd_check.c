@@ -2,6 +2,7 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/banner.h"
+#include "cli/collapsed_run.h"
 #include "cli/dataset.h"
 #include "cli/estimate.h"
 #include "cli/progress.h"
@@ -38,24 +39,35 @@ static void put_summary(output *o, const settings *set, const alignment *a,
     output_printf(o, "identical_sequences\t%d\n", stats->identical_sequences);
 }
 
-/* What `infer` with its defaults will need. */
+static void put(output *o, const char *name, const char *value)
+{
+    output_printf(o, "%s\t%s\n", name, value);
+}
+
+/* What `infer` with its defaults will need, by either method. */
 static int put_estimate(session *s, const alignment *a)
 {
     char text[FORMAT_SIZE];
     pool *threads = NULL;
     estimate e = {0};
+    const collapsed_options o = COLLAPSED_DEFAULTS;
+    const estimate_sizes sizes = {INFER_HIDDEN, INFER_HEADS, INFER_BRANCH_HIDDEN, (int)o.fit_batch,
+                                  INFER_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
-        status = estimate_infer(&e, a, INFER_HIDDEN, INFER_HEADS, INFER_BRANCH_HIDDEN,
-                                INFER_PARTICLES, threads);
+        status = estimate_infer(&e, a, &sizes, threads);
     pool_free(threads);
     if (status != ART_OK)
         return status;
-    output_printf(&s->table, "infer_memory\t%s\n", format_bytes(text, sizeof text, e.bytes));
-    output_printf(&s->table, "infer_time_per_step\t%s\n",
-                  format_seconds(text, sizeof text, e.step_seconds));
-    output_printf(&s->table, "infer_time_at_most\t%s\n",
-                  format_seconds(text, sizeof text, e.step_seconds * INFER_STEPS));
+    put(&s->table, "infer_memory", format_bytes(text, sizeof text, e.bytes));
+    put(&s->table, "infer_table_memory_at_most", format_bytes(text, sizeof text, (double)o.memory));
+    put(&s->table, "infer_time_per_1000_trees",
+        format_seconds(text, sizeof text, 1000 * e.tree_seconds));
+    put(&s->table, "infer_time_per_fit_step", format_seconds(text, sizeof text, e.fit_seconds));
+    put(&s->table, "vbpi_memory", format_bytes(text, sizeof text, e.vbpi_bytes));
+    put(&s->table, "vbpi_time_per_step", format_seconds(text, sizeof text, e.vbpi_step_seconds));
+    put(&s->table, "vbpi_time_at_most",
+        format_seconds(text, sizeof text, e.vbpi_step_seconds * INFER_STEPS));
     return ART_OK;
 }
 
@@ -71,7 +83,7 @@ static void put_sequences(output *o, const alignment *a, const alignment_stats *
     }
 }
 
-static int run(session *s, void *chosen)
+static int check(session *s, void *chosen)
 {
     const settings *set = chosen;
     dataset data = {0};
@@ -105,9 +117,14 @@ const command check_command = {
         "site patterns, constant and parsimony-informative sites, empty sites and sequences, the "
         "time and memory that loading took, and for each sequence the share of gaps and unknowns "
         "and the earlier sequence it is identical to. Whatever is wrong or strange is named with "
-        "its line and column.",
+        "its line and column. The rows infer_* say what infer will need: memory, the table of "
+        "topologies not counted, and the time to fit the branch lengths of 1000 trees and to make "
+        "a "
+        "step of fitting the network. How many trees and steps it takes depends on how many trees "
+        "are plausible: thousands to hundreds of thousands of trees, and as many as "
+        "--rounds times --fit-steps steps. The rows vbpi_* are for infer --method vbpi.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
-    .run = run,
+    .run = check,
 };

@@ -5,21 +5,26 @@
 #include "cli/banner.h"
 #include "cli/job.h"
 #include "cli/progress.h"
+#include "infer/density.h"
+#include "infer/explore.h"
 #include "model/artreeformer_model.h"
 #include "model/branch_lognormal.h"
+#include "phylo/evidence_team.h"
 #include "phylo/model_string.h"
 
 #include <math.h>
+#include <stdlib.h>
 
-enum { STEPS = 3 };
+enum { STEPS = 3, TREES = 16 };
 
-static int measure(double *seconds, job *j, particle_source source, int k, pool *threads)
+static const double PRIOR_RATE = 10;
+
+/* The fastest of a few steps of j's task. */
+static int measure(double *seconds, job *j, pool *threads)
 {
     train_settings plan = train_defaults();
     *seconds = INFINITY;
-    int status = variational_create(&j->task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
-    if (!status)
-        status = trainer_create(&j->trainer, j->task, &plan, threads);
+    int status = trainer_create(&j->trainer, j->task, &plan, threads);
     for (int i = 0; i < STEPS && !status; i++) {
         double start = clock_seconds();
         status = trainer_warm(j->trainer);
@@ -28,30 +33,136 @@ static int measure(double *seconds, job *j, particle_source source, int k, pool 
     return status;
 }
 
-int estimate_infer(estimate *out, const alignment *a, int hidden, int heads, int branch_hidden,
-                   int k, pool *threads)
+/* The first rows are an alignment too, because rows are one after another. Returns how much more
+ * the whole takes. */
+static double take_part(alignment *part, const alignment *a)
 {
-    alignment part = *a; /* rows are one after another: the first n are an alignment too */
-    if (part.n_taxa > ESTIMATE_TAXA)
-        part.n_taxa = ESTIMATE_TAXA;
-    double scale = pow((double)a->n_taxa / part.n_taxa, 2), before = peak_memory();
+    *part = *a;
+    if (part->n_taxa > ESTIMATE_TAXA)
+        part->n_taxa = ESTIMATE_TAXA;
+    return pow((double)a->n_taxa / part->n_taxa, 2);
+}
+
+static int make_trees(job *j, int n_taxa, int hidden, int heads, pool *threads)
+{
+    int status = artreeformer_create(&j->trees, n_taxa, hidden, heads, threads);
+    if (!status)
+        j->trees->ops->initialise(j->trees, 1);
+    return status;
+}
+
+static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes *z, pool *threads)
+{
+    const int k = z->particles;
+    alignment part;
+    double scale = take_part(&part, a), before = peak_memory();
     job j = {0};
     subst_model model;
     int status = model_string_parse(&model, "JC", &part, NULL);
     if (!status)
-        status = artreeformer_create(&j.trees, part.n_taxa, hidden, heads, threads);
+        status = make_trees(&j, part.n_taxa, z->hidden, z->heads, threads);
     if (!status)
-        status = branch_lognormal_create(&j.branches, part.n_taxa, branch_hidden, threads);
+        status = branch_lognormal_create(&j.branches, part.n_taxa, z->branch_hidden, threads);
     if (!status)
         status = target_likelihood(&j.goal, &part, NULL, &model, k, threads);
     if (!status) {
-        j.trees->ops->initialise(j.trees, 1);
+        const particle_source source = {j.trees, j.branches, j.goal, PRIOR_RATE, 1};
         j.branches->ops->initialise(j.branches, 1);
-        status = measure(&out->step_seconds, &j,
-                         (particle_source){j.trees, j.branches, j.goal, 10, 1}, k, threads);
+        status = variational_create(&j.task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     }
-    out->step_seconds *= scale;
-    out->bytes = before + scale * (peak_memory() - before);
+    if (!status)
+        status = measure(&out->vbpi_step_seconds, &j, threads);
+    out->vbpi_step_seconds *= scale;
+    out->vbpi_bytes = before + scale * (peak_memory() - before);
     job_free(&j);
     return status;
+}
+
+/* count random trees of n taxa. */
+static int32_t *random_trees(size_t count, int n_taxa)
+{
+    const size_t n_decisions = (size_t)n_taxa - 3;
+    int32_t *decision = mem_zeros(count * n_decisions, sizeof *decision);
+    rng stream = rng_at(1, RNG_TOPOLOGY, 0, 0);
+    for (size_t i = 0; decision && i < count; i++)
+        for (size_t k = 0; k < n_decisions; k++)
+            decision[i * n_decisions + k] = (int32_t)rng_below(&stream, (uint32_t)(2 * k + 3));
+    return decision;
+}
+
+/* A step of fitting the network to a table. */
+static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z, pool *threads)
+{
+    alignment part;
+    const double scale = take_part(&part, a);
+    const size_t batch = (size_t)z->batch;
+    job j = {0};
+    int32_t *decision = random_trees(batch, part.n_taxa);
+    double *weight = mem_zeros(batch, sizeof *weight);
+    int status = decision && weight ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < batch && !status; i++)
+        weight[i] = 1;
+    if (!status)
+        status = make_trees(&j, part.n_taxa, z->hidden, z->heads, threads);
+    if (!status)
+        status = density_create(&j.task, j.trees, decision, weight, batch, z->batch,
+                                PICKS_SYSTEMATIC, 1);
+    if (!status)
+        status = measure(seconds, &j, threads);
+    *seconds *= scale;
+    job_free(&j);
+    free(decision);
+    free(weight);
+    return status;
+}
+
+static int time_trees(double *seconds, const branch_problem *problem, pool *threads)
+{
+    const size_t edges = 2 * (size_t)problem->n_taxa - 3, n_decisions = (size_t)problem->n_taxa - 3;
+    evidence_team *team = NULL;
+    evidence_job fit[TREES] = {{0}};
+    int32_t *decision = random_trees(TREES, problem->n_taxa);
+    double *length = mem_zeros(TREES * edges, sizeof *length);
+    int status = decision && length ? evidence_team_create(&team, problem, threads) : ART_ERR_NOMEM;
+    for (size_t i = 0; i < TREES * edges && !status; i++)
+        length[i] = 1 / PRIOR_RATE;
+    for (size_t i = 0; i < TREES && !status; i++)
+        fit[i] = (evidence_job){.decision = decision + i * n_decisions,
+                                .length = length + i * edges,
+                                .tolerance = BRANCH_TOLERANCE};
+    const double start = clock_seconds();
+    if (!status)
+        evidence_team_run(team, fit, TREES);
+    *seconds = (clock_seconds() - start) / TREES;
+    evidence_team_free(team);
+    free(decision);
+    free(length);
+    return status;
+}
+
+static int estimate_collapsed(estimate *out, const alignment *a, const estimate_sizes *z,
+                              pool *threads)
+{
+    branch_problem problem = {0};
+    subst_model model;
+    const explore_settings explore = explore_defaults(1);
+    const int n_threads = pool_threads(threads);
+    int status = model_string_parse(&model, "JC", a, NULL);
+    if (!status)
+        status = branch_problem_init(&problem, a, NULL, &model, PRIOR_RATE);
+    if (!status)
+        status = time_fit(&out->fit_seconds, a, z, threads);
+    if (!status)
+        status = time_trees(&out->tree_seconds, &problem, threads);
+    if (!status) /* the networks are those of the other method */
+        out->bytes = out->vbpi_bytes + (double)explorer_memory(&problem, &explore, n_threads) +
+                     n_threads * (double)topology_evidence_memory(&problem);
+    branch_problem_free(&problem);
+    return status;
+}
+
+int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads)
+{
+    int status = estimate_vbpi(out, a, sizes, threads);
+    return status ? status : estimate_collapsed(out, a, sizes, threads);
 }

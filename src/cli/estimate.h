@@ -5,16 +5,25 @@
 #include "base/pool.h"
 #include "seq/alignment.h"
 
+typedef struct estimate_sizes {
+    int hidden, heads, branch_hidden; /* of the networks */
+    int batch;                        /* trees of a step of fitting */
+    int particles;                    /* of a step of vbpi */
+} estimate_sizes;
+
+/* Bytes are of the whole process. How many trees and steps it takes depends on the data. */
 typedef struct estimate {
-    double step_seconds; /* of one training step at the start, when no work is shared */
-    double bytes;        /* of the whole process */
+    double bytes;        /* collapsed, the table of topologies not counted */
+    double tree_seconds; /* to fit the branch lengths of a random tree from scratch, all threads */
+    double fit_seconds;  /* of a step of fitting the network, when no work is shared */
+    double vbpi_bytes;
+    double vbpi_step_seconds; /* at the start, when no work is shared */
 } estimate;
 
-/* Makes the models of `infer` with the given sizes and runs a few steps. Of more than
- * ESTIMATE_TAXA taxa it takes the first so many and scales up: time and memory of a step grow
- * with the square of the number of taxa. */
+/* Makes the models of `infer` with the given sizes, runs a few steps and fits a few trees. Of more
+ * than ESTIMATE_TAXA taxa the networks take the first so many, and are scaled up: time and memory
+ * of a step grow with the square of the number of taxa. */
 enum { ESTIMATE_TAXA = 60 };
-int estimate_infer(estimate *out, const alignment *a, int hidden, int heads, int branch_hidden,
-                   int k, pool *threads);
+int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads);
 
 #endif

@@ -23,7 +23,8 @@ int divergence_compute(divergence *out, topology_model *m, const int32_t *decisi
 /* The same of the mixture (1 - share) listed + share q in place of q: the distribution that
  * collapsed inference reports, with the network for all trees that are not listed. listed is
  * normalised; NULL stands for q alone. */
-int divergence_of_mixture(divergence *out, topology_model *m, const struct tree_set *listed, double share,
-                          const int32_t *decision, const double *weight, size_t count, int batch);
+int divergence_of_mixture(divergence *out, topology_model *m, const struct tree_set *listed,
+                          double share, const int32_t *decision, const double *weight, size_t count,
+                          int batch);
 
 #endif
