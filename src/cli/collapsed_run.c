@@ -37,7 +37,7 @@ static const double ROUNDS_SHARE = 0.7; /* of a time limit; the rest is for the 
 static const double POLISH_WITH_LIMIT = 0.002;
 
 enum {
-    LEAST_PASSES = 5, /* for the probabilities of trees */
+    LEAST_PASSES = 3, /* for the probabilities of trees */
     BRANCH_STEPS = 1000,
     BRANCH_BATCH = 64,
 };
@@ -134,10 +134,10 @@ static int report(work *w)
     const collapsed_settings *set = &c->set;
     log_info(&w->j->run.session->log,
              "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
-             "new weight %.2g (wanted %.2g) in %.0f new trees, gap %.3g (%.2g), expected error "
+             "new weight %.2g (wanted %.2g) in %.0f new trees, gap %.3g, expected error "
              "%.2g (%.2g)%s",
              w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->news,
-             set->news, r->new_trees, r->gap, set->gap, r->error, set->error,
+             set->news, r->new_trees, r->gap, r->error, set->error,
              r->done != 0 ? ": all criteria hold" : "");
     return run_metrics(&w->j->run, (int64_t)r->steps, round_json(r));
 }

@@ -19,10 +19,12 @@ enum {
     MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
     IMPROVE_DRAWS = 20,  /* .. so many each */
     GAP_TREES = 4096,    /* that the gap is measured on */
+    FIT_LEAST = 200,     /* steps of fitting in a round at least */
     POLISH_WINDOW = 300, /* steps in which the gap must fall by POLISH_GAIN, or the rate does */
 };
 
 static const double FIT_SHARE = 0.9999; /* of the table's weight that q is fitted to */
+static const double FIT_FALL = 0.9;     /* what a hundred steps must make of the gap */
 static const double IMPROVE_SHARE = 0.99;
 static const double POLISH_GAIN = 0.1, POLISH_DECAY = 0.6, POLISH_LEAST = 1e-5; /* of the rate */
 static const double AVERAGE = 0.99; /* of the weights that are drawn from, from .. */
@@ -42,7 +44,7 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .rounds = 4,
         .news = 0.005,
         .agree = 0.05,
-        .gap = 0.2,
+        .gap = 0.4,
         .error = 0.02,
         .sampled = 10000,
         .polish_batch = 100,
@@ -219,6 +221,7 @@ static int begin_round(collapsed *c)
     if (status)
         return status;
     c->round[c->n_rounds] = (collapsed_round){.gap = DBL_MAX};
+    c->gap_before = DBL_MAX;
     c->steps_before = c->trainer->step;
     c->stage = COLLAPSED_FIT;
     return ART_OK;
@@ -236,15 +239,20 @@ static int measure_gap(collapsed *c, double *gap)
     return status;
 }
 
+/* A step; looks at the gap now and then. The fit of a round ends when the gap is as wanted, or
+ * does not fall any more. */
 static int fit(collapsed *c, diag *d)
 {
     int status = c->hurry && c->trainer->step > 0 ? ART_OK : trainer_advance(c->trainer, d);
     const int64_t steps = c->trainer->step - c->steps_before;
     collapsed_round *r = &c->round[c->n_rounds];
-    const bool over = c->hurry || steps >= c->set.steps;
-    if (!status && (over || steps % LOOK_EVERY == 0))
+    bool over = c->hurry || steps >= c->set.steps;
+    if (!status && (over || steps % LOOK_EVERY == 0)) {
         status = measure_gap(c, &r->gap);
-    if (status || (!over && !(r->gap <= c->set.gap)))
+        over |= r->gap <= c->set.gap || (steps >= FIT_LEAST && r->gap > FIT_FALL * c->gap_before);
+        c->gap_before = r->gap;
+    }
+    if (status || !over)
         return status;
     c->stage = COLLAPSED_DRAW;
     c->looked = 0;

@@ -7,7 +7,6 @@
  *     news   the share of the posterior's weight in trees that a round's draws brought
  *     agree  |log Z by the table's sum - log Z by importance sampling from q|, or within three
  *            standard errors of the latter
- *     gap    KL(table || q), nats
  *     error  the standard error that the final answer will have (table_sampler.h)
  *
  * After the rounds the network may be polished: fitted further, in larger batches and with a rate
@@ -40,12 +39,12 @@ typedef struct collapsed_settings {
     int batch;          /* trees of a fitting step */
     double rate;        /* of fitting */
     int64_t steps;      /* of fitting in one round, at most */
+    double gap;         /* KL(table || q), nats, at which it ends before */
     int draws;          /* from q in one round */
     int rounds;         /* at most */
     /* The criteria. */
     double news;
     double agree;
-    double gap;
     double error;
     double sampled; /* draws from q that the final answer can have, for `error` */
     double polish;  /* gap that is wanted in the end; 0 for no polishing */

@@ -63,7 +63,7 @@ explore_settings explore_defaults(uint64_t seed)
         .seed = seed,
         .window = 15,
         .tolerance = BRANCH_TOLERANCE,
-        .open = 0.0002,
+        .open = 0.001,
         .rough = 0.001,
         .batch = 256,
         .starts = 48,

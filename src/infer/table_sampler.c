@@ -10,7 +10,6 @@
 enum {
     JOB_DRAWS = 128,    /* lengths that one job draws, at most */
     CHUNK_DRAWS = 1024, /* lengths that are drawn between two looks at stop */
-    FULL_DRAWS = 8,     /* a tree with so many draws in a pass is worth a Hessian */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
 };
 
@@ -196,13 +195,12 @@ static void prepare(table_sampler *s, int number, const errand *e, int at, rng s
     const topology_table *t = &s->c->table;
     const size_t n_decisions = t->n_decisions;
     evidence_job *job = &s->job[number];
-    const double expected = e->tree < 0 ? 0 : exp(s->log_p[e->tree]) * SAMPLER_REPEATS * s->k_table;
     *job = (evidence_job){
         .decision = e->tree < 0 ? s->drawn + (size_t)draw_of(s, e, 0) * n_decisions
                                 : topology_table_decision(t, (size_t)e->tree),
         .length = s->mode + (size_t)number * t->n_edges,
         .tolerance = BRANCH_TOLERANCE,
-        .shape = expected >= FULL_DRAWS ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+        .shape = EVIDENCE_FULL,
         .draws = e->n,
         .stream = stream,
         .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at},
