@@ -255,8 +255,9 @@ static int fit(collapsed *c, diag *d)
     if (status || !over)
         return status;
     c->stage = COLLAPSED_DRAW;
-    c->looked = 0;
-    c->known = (int64_t)c->table.count;
+    c->looked = c->found = 0;
+    for (size_t i = 0; i < c->table.count; i++)
+        c->table.mark[i] &= (uint8_t)~TABLE_DRAWN;
     c->weights = c->outside = (log_mean){0};
     c->has_draws = false;
     r->log_table = collapsed_log_table(c);
@@ -313,11 +314,11 @@ static void end_round(collapsed *c)
     r->steps = (double)c->trainer->step;
     r->log_network = bounded(log_mean_value(all));
     r->network_error = bounded(log_mean_error(all));
-    r->new_trees = (double)((int64_t)c->table.count - c->known);
+    r->new_trees = (double)c->found;
     r->news = exp(scale) / (1 + exp(scale));
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
     r->error = r->spread / sqrt(c->set.sampled);
-    r->done = collapsed_is_complete(c, r) && r->gap <= c->set.gap && r->error <= c->set.error;
+    r->done = collapsed_is_complete(c, r) && r->error <= c->set.error;
     c->expanded_before = explorer_counts(c->explorer)->expanded;
     c->gap = c->gap_before = r->gap;
     c->steps_before = c->trainer->step;
@@ -335,7 +336,7 @@ static int look_at_draws(collapsed *c)
     const double prior = log_topologies(c->problem->n_taxa);
     const int64_t left = c->set.draws - c->looked;
     const int64_t count = left < DRAW_CHUNK ? left : DRAW_CHUNK;
-    int64_t found;
+    int64_t found = 0;
     if (!status)
         status = explorer_add(c->explorer, c->drawn + (size_t)c->looked * n_decisions,
                               (size_t)count, &found);
@@ -343,9 +344,11 @@ static int look_at_draws(collapsed *c)
         const int64_t at = topology_table_find(&c->table, c->drawn + (size_t)i * n_decisions);
         const double weight = at < 0 ? -HUGE_VAL : c->table.g[at] - prior - c->log_q[i];
         log_mean_add(&c->weights, weight);
-        log_mean_add(&c->outside, at >= c->known ? weight : -HUGE_VAL);
+        const bool is_new = at >= 0 && c->table.mark[at] & TABLE_DRAWN;
+        log_mean_add(&c->outside, is_new ? weight : -HUGE_VAL);
     }
     c->looked += count;
+    c->found += found;
     if (!status && c->looked == c->set.draws)
         end_round(c);
     return status;
@@ -381,7 +384,7 @@ int collapsed_save(collapsed *c, safetensors *s)
 {
     const int64_t counts[COLLAPSED_COUNTS] = {
         c->stage,  c->n_rounds, c->expanded_before, c->steps_before,
-        c->looked, c->known,    c->weights.count,   c->trainer != NULL};
+        c->looked, c->found,    c->weights.count,   c->trainer != NULL};
     const double levels[COLLAPSED_LEVELS] = {c->weights.top, c->weights.sum, c->weights.squares,
                                              c->outside.top, c->outside.sum, c->outside.squares,
                                              c->rate,        c->gap,         c->gap_before,
@@ -426,7 +429,7 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->expanded_before = n[2];
     c->steps_before = n[3];
     c->looked = n[4];
-    c->known = n[5];
+    c->found = n[5];
     c->weights = (log_mean){n[6], m[0], m[1], m[2]};
     c->outside = (log_mean){n[6], m[3], m[4], m[5]};
     c->rate = m[6];

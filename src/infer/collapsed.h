@@ -106,7 +106,7 @@ typedef struct collapsed {
     int64_t expanded_before; /* at the beginning of the round */
     int64_t steps_before;
     int64_t looked;    /* draws of the round that have been dealt with */
-    int64_t known;     /* trees in the table before the draws */
+    int64_t found;     /* new trees that they brought: those with the mark TABLE_DRAWN */
     log_mean weights;  /* of the draws, by g */
     log_mean outside;  /* the same, 0 for those that were in the table */
     double rate;       /* of fitting, now */
