@@ -2,10 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/format.h"
-#include "base/mem.h"
 #include "cli/banner.h"
 #include "cli/progress.h"
-#include "infer/density.h"
 
 #include <float.h>
 #include <math.h>
@@ -36,18 +34,13 @@ const option COLLAPSED_OPTIONS[] = {
 static const double ROUNDS_SHARE = 0.7; /* of a time limit; the rest is for the answer */
 static const double POLISH_WITH_LIMIT = 0.002;
 
-enum {
-    LEAST_PASSES = 3, /* for the probabilities of trees */
-    BRANCH_STEPS = 1000,
-    BRANCH_BATCH = 64,
-};
-
 typedef struct work {
     job *j;
     collapsed *c;
     progress line;
     collapsed_stage shown; /* by the line */
     int rounds;            /* that are reported */
+    answer_part part;      /* shown by the line */
 } work;
 
 static int save(void *context, safetensors *s)
@@ -78,8 +71,7 @@ static collapsed_settings settings_of(const collapsed_options *o, const job *j, 
     const int n = j->data.alignment.n_taxa;
     const double limit = j->run.set->time_limit;
     collapsed_settings set = collapsed_defaults((uint64_t)j->run.session->common->seed);
-    const double trees = (double)o->memory / (double)topology_table_bytes(n);
-    set.capacity = (size_t)fmax(1000, fmin(trees, 1e9));
+    set.capacity = topology_table_capacity(n, (double)o->memory);
     set.batch = (int)o->fit_batch;
     set.rate = o->fit_rate;
     set.steps = o->fit_steps;
@@ -169,70 +161,27 @@ static int make_rounds(work *w)
 
 static bool is_stopped(void *context)
 {
-    return run_is_stopped(context);
+    return run_is_stopped(&((work *)context)->j->run);
 }
 
-/* Passes until the error is as wanted, the most are made or the time is over. */
-static int make_passes(work *w, table_sampler *sampler, double wanted, int64_t most)
+static bool is_late(void *context)
 {
-    run *r = &w->j->run;
-    int status = ART_OK;
-    const int64_t least = most < LEAST_PASSES ? most : LEAST_PASSES;
-    progress line;
-    progress_start(&line, &r->session->log, "evidence", "passes", 0, 0);
-    for (int64_t i = 0; i < most && !status; i++) {
-        if (i > 0 && time_used(r) >= 1)
-            break;
-        if (i >= least && table_sampler_error(sampler) <= wanted)
-            break;
-        status = table_sampler_pass(sampler, is_stopped, r);
-        progress_update(&line, (double)(i + 1), "standard error %.4f",
-                        table_sampler_error(sampler));
-    }
-    progress_end(&line);
-    if (status == ART_ERR_STOPPED)
-        log_warning(&r->session->log, "stopped after the rounds; the same command%s goes on",
-                    r->session->common->redo ? " without --redo" : "");
-    return status;
+    return time_used(&((work *)context)->j->run) >= 1;
 }
 
-/* The amortised model of branch lengths, for draws beyond the table. */
-static int fit_branches(work *w, const particles *draws)
+static void see(void *context, answer_part part, int64_t done, double error)
 {
-    run *r = &w->j->run;
-    diag *d = &r->session->diag;
-    task *fit = NULL;
-    trainer *t = NULL;
-    train_settings plan = train_defaults();
-    plan.steps = BRANCH_STEPS;
-    plan.branch_rate = 0.002;
-    plan.decay = 0.5;
-    plan.decay_every = BRANCH_STEPS / 8;
-    size_t k = (size_t)draws->k;
-    double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
-    int status = weight ? ART_OK : ART_ERR_NOMEM;
-    for (size_t i = 0; i < k && !status; i++)
-        top = fmax(top, draws->weight[i]);
-    for (size_t i = 0; i < k && !status; i++)
-        weight[i] = exp(draws->weight[i] - top);
-    if (!status)
-        status = branch_density_create(&fit, w->j->branches, draws->decision, draws->length, weight,
-                                       k, BRANCH_BATCH, PICKS_INDEPENDENT,
-                                       (uint64_t)r->session->common->seed);
-    if (!status)
-        status = trainer_create(&t, fit, &plan, r->threads);
-    progress line;
-    progress_start(&line, &r->session->log, "fitting branch lengths", "steps", BRANCH_STEPS, 0);
-    while (!status && t->step < BRANCH_STEPS) {
-        status = run_is_stopped(r) ? ART_ERR_STOPPED : trainer_advance(t, d);
-        progress_update(&line, (double)t->step, "%s", "");
-    }
-    progress_end(&line);
-    trainer_free(t);
-    if (fit)
-        fit->ops->free(fit);
-    free(weight);
-    return status;
+    work *w = context;
+    logger *log = &w->j->run.session->log;
+    if (part != w->part && part == ANSWER_PASSES)
+        progress_start(&w->line, log, "evidence", "passes", 0, 0);
+    else if (part != w->part)
+        progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, 0);
+    w->part = part;
+    if (part == ANSWER_PASSES)
+        progress_update(&w->line, (double)done, "standard error %.4f", error);
+    else
+        progress_update(&w->line, (double)done, "%s", "");
 }
 
 static json_t *facts_json(const collapsed *c, const sampler_facts *f)
@@ -251,43 +200,41 @@ static json_t *facts_json(const collapsed *c, const sampler_facts *f)
                      "failed_draws", (json_int_t)f->failed, "rounds", rounds);
 }
 
-static int answer(work *w, evaluation *e, json_t **facts, const collapsed_options *o,
-                  const evaluation_settings *set)
+static int make_answer(work *w, evaluation *e, json_t **facts, const collapsed_options *o,
+                       const evaluation_settings *set)
 {
     collapsed *c = w->c;
     session *s = w->j->run.session;
-    table_sampler *sampler = NULL;
-    sampler_facts found;
-    const sampler_settings plan = {(int)set->particles, (int)set->sample, table_sampler_share(c),
-                                   (uint64_t)s->common->seed};
-    collapsed_settle(c);
-    int status = c->trees->ops->freeze(c->trees, (size_t)set->cache);
-    if (!status)
-        status = table_sampler_create(&sampler, c, &w->j->data.taxa, &plan);
-    if (!status)
-        status = make_passes(w, sampler, o->se, set->repeats);
-    if (!status)
-        status = fit_branches(w, table_sampler_particles(sampler));
-    if (!status)
-        status = table_sampler_finish(sampler, &e->evidence, &e->posterior, &found);
-    int thawed = c->trees->ops->freeze(c->trees, 0);
-    if (!status && !(*facts = facts_json(c, &found)))
+    const answer_settings plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
+                                  (size_t)set->cache,  c->set.seed};
+    const answer_watch watch = {w, is_stopped, is_late, see};
+    answer found;
+    w->part = ANSWER_PARTS;
+    int status =
+        collapsed_answer(&found, c, w->j->branches, &w->j->data.taxa, &plan, &watch, &s->diag);
+    progress_end(&w->line);
+    e->evidence = found.evidence;
+    e->posterior = found.posterior;
+    if (status == ART_ERR_STOPPED)
+        log_warning(&s->log, "stopped after the rounds; the same command%s goes on",
+                    s->common->redo ? " without --redo" : "");
+    if (!status && !(*facts = facts_json(c, &found.facts)))
         status = ART_ERR_NOMEM;
-    if (!status)
-        log_info(&s->log,
-                 "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
-                 "%lld trees that were drawn",
-                 found.passes, c->table.count, found.outside, found.outside_error,
-                 (long long)found.outside_trees);
-    if (!status && !collapsed_is_complete(c, &c->round[c->n_rounds - 1]))
+    if (status)
+        return status;
+    log_info(&s->log,
+             "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
+             "%lld trees that were drawn",
+             found.facts.passes, c->table.count, found.facts.outside, found.facts.outside_error,
+             (long long)found.facts.outside_trees);
+    if (!collapsed_is_complete(c, &c->round[c->n_rounds - 1]))
         log_warning(&s->log,
                     "the rounds ended while draws still found trees that matter: the errors that "
                     "are stated may be too small -- give it more time or more --rounds");
-    if (!status && found.failed)
+    if (found.facts.failed)
         log_warning(&s->log, "%lld draws had no mode of branch lengths and count as 0",
-                    (long long)found.failed);
-    table_sampler_free(sampler);
-    return status ? status : thawed;
+                    (long long)found.facts.failed);
+    return ART_OK;
 }
 
 int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
@@ -297,8 +244,7 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
     branch_problem problem = {0};
     char memory[FORMAT_SIZE], table[FORMAT_SIZE];
     session *s = j->run.session;
-    const double expected = (double)LEAST_PASSES * SAMPLER_REPEATS * (double)set->particles / 10;
-    const collapsed_settings plan = settings_of(o, j, expected);
+    const collapsed_settings plan = settings_of(o, j, answer_draws((int)set->particles));
     *facts = NULL;
     int status = branch_problem_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);
     if (!status)
@@ -311,7 +257,7 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
     if (!status)
         status = make_rounds(&w);
     if (!status)
-        status = answer(&w, e, facts, o, set);
+        status = make_answer(&w, e, facts, o, set);
     collapsed_free(w.c);
     branch_problem_free(&problem);
     return status;

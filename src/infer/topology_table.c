@@ -42,6 +42,11 @@ size_t topology_table_bytes(int n_taxa)
            sizeof(float) + sizeof(uint8_t) + 4 * sizeof(uint32_t);
 }
 
+size_t topology_table_capacity(int n_taxa, double bytes)
+{
+    return (size_t)fmax(1000, fmin(bytes / (double)topology_table_bytes(n_taxa), 1e9));
+}
+
 static size_t decision_bytes(const topology_table *t)
 {
     return t->n_decisions * sizeof *t->decision;

@@ -69,6 +69,9 @@ void topology_table_free(topology_table *t); /* safe on a zeroed one */
 /* Bytes per tree. */
 size_t topology_table_bytes(int n_taxa);
 
+/* Trees that fit into so many bytes, at least 1000. */
+size_t topology_table_capacity(int n_taxa, double bytes);
+
 /* -1 if it is not there. */
 int64_t topology_table_find(const topology_table *t, const int32_t *decision);
 
