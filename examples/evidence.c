@@ -11,10 +11,6 @@ int main(int argc, char **argv)
     art_evidence e;
     art_infer_settings settings;
     art_infer_defaults(&settings);
-    settings.steps = 2000;
-    settings.anneal_steps = 1000;
-    settings.tree_rate = 1e-3;
-    settings.decay_every = 400;
     settings.threads = 2;
     if (argc != 2 || art_messages_create(&messages) != ART_OK)
         return 2;
@@ -22,7 +18,7 @@ int main(int argc, char **argv)
     if (status == ART_OK)
         status = art_infer(&q, data, "JC", &settings, NULL, NULL);
     if (status == ART_OK)
-        status = art_model_evidence(&e, q, data, 1000, 10, 1, messages);
+        status = art_model_answer(q, &e, NULL);
     for (size_t i = 0; i < art_messages_count(messages); i++)
         fprintf(stderr, "%s\n", art_messages_text(messages, i));
     if (status == ART_OK)

@@ -17,7 +17,7 @@
  *     art_evidence e;
  *     if (art_alignment_read(&a, "primates.fasta", NULL) == ART_OK &&
  *         art_infer(&q, a, "JC", NULL, NULL, NULL) == ART_OK &&
- *         art_model_evidence(&e, q, a, 1000, 100, 1, NULL) == ART_OK)
+ *         art_model_answer(q, &e, NULL) == ART_OK)
  *         printf("log evidence %.2f +- %.2f\n", e.log_evidence, e.log_evidence_se);
  *     art_model_free(q);
  *     art_alignment_free(a);
@@ -156,26 +156,45 @@ ART_API int art_model_divergence(art_model *q, double *kl, double *total_variati
 
 /* ---- inference ---- */
 
+/* Two methods. ART_COLLAPSED, the default: branch lengths are integrated out, topologies are
+ * explored, and the network is fitted to a table of them; minutes. ART_VBPI: topologies and lengths
+ * are learned together, as published; hours. */
+enum art_method { ART_COLLAPSED, ART_VBPI };
+
 typedef struct art_infer_settings {
+    enum art_method method;
+    double prior_rate;                /* of the exponential prior on branch lengths */
+    int hidden, heads, branch_hidden; /* sizes of the networks */
+    int threads;
+    uint64_t seed;
+    /* ART_COLLAPSED */
+    double standard_error; /* of the log evidence that is wanted */
+    int rounds;            /* of fitting and drawing, at most */
+    int64_t fit_steps;     /* of fitting in one round, at most */
+    double gap;            /* nats from the table that the network is fitted to after the rounds;
+                              0: as the rounds leave it */
+    size_t table_bytes;    /* memory for the table of topologies */
+    /* ART_VBPI */
     int64_t steps;        /* of training */
     int64_t anneal_steps; /* over which the data's weight rises to 1 */
     int particles;        /* trees drawn in each step, at least 2 */
     double tree_rate;     /* learning rates */
     double branch_rate;
-    double decay;                     /* the rates are multiplied by it .. */
-    int64_t decay_every;              /* .. after so many steps */
-    double prior_rate;                /* of the exponential prior on branch lengths */
-    int hidden, heads, branch_hidden; /* sizes of the networks */
-    int threads;
-    uint64_t seed;
+    double decay;        /* the rates are multiplied by it .. */
+    int64_t decay_every; /* .. after so many steps */
 } art_infer_settings;
 
 /* The defaults of the program. */
 ART_API void art_infer_defaults(art_infer_settings *s);
 
-/* Called after every step with the bound of that step; a result other than 0 ends the training
- * with ART_ERR_STOPPED. */
-typedef int art_progress(void *context, int64_t step, double bound);
+/* What a caller wishes who looks on: to go on; to stop with ART_ERR_STOPPED; to have the answer
+ * soon, with what there is. */
+enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
+
+/* Called after every piece of work, of a second or less, with the number of pieces so far and with
+ * the log evidence by the sum over the table (ART_COLLAPSED; -inf at first), or the bound of the
+ * step (ART_VBPI). Returns an art_wish. */
+typedef int art_progress(void *context, int64_t step, double value);
 
 /* Learns the posterior of trees and branch lengths. settings, progress may be NULL. */
 ART_API int art_infer(art_model **out, const art_alignment *a, const char *model,
@@ -190,6 +209,11 @@ typedef struct art_evidence {
     double ess;            /* effective sample size */
     double pareto_k;       /* 0.7 or more: not dependable; 1 or more: not an estimate */
 } art_evidence;
+
+/* What ART_COLLAPSED found: the evidence, and the topologies with their probabilities; trees may be
+ * NULL, and is the caller's. ART_ERR_UNSUPPORTED for models that were read or made by ART_VBPI:
+ * they are art_model_evidence's. lower_bound_1 is -inf where a draw had no weight. */
+ART_API int art_model_answer(const art_model *q, art_evidence *e, art_trees **trees);
 
 /* Importance sampling from a model that art_infer made, or that `infer` wrote. */
 ART_API int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a,

@@ -31,6 +31,7 @@ static art_infer_settings small(void)
 {
     art_infer_settings s;
     art_infer_defaults(&s);
+    s.method = ART_VBPI;
     s.steps = 400;
     s.anneal_steps = 100;
     s.tree_rate = s.branch_rate = 1e-3;
@@ -48,10 +49,26 @@ static int count_steps(void *context, int64_t step, double bound)
     return step == 1000000;
 }
 
+static int count_pieces(void *context, int64_t piece, double log_evidence)
+{
+    int64_t *last = context;
+    assert_int_equal(piece, *last + 1);
+    assert_true(log_evidence < 0);
+    *last = piece;
+    return ART_GO_ON;
+}
+
 static int stop_at_ten(void *context, int64_t step, double bound)
 {
     (void)context, (void)bound;
-    return step == 10;
+    return step == 10 ? ART_STOP : ART_GO_ON;
+}
+
+static int hurry_at_ten(void *context, int64_t step, double bound)
+{
+    (void)bound;
+    *(int64_t *)context = step;
+    return step >= 10 ? ART_HURRY : ART_GO_ON;
 }
 
 static void from_alignment_to_evidence(void **state)
@@ -90,6 +107,60 @@ static void from_alignment_to_evidence(void **state)
     assert_int_equal(art_infer(&stopped, a, "JC", &set, NULL, NULL), ART_ERR_USAGE);
     art_model_free(q);
     art_model_free(again);
+    art_alignment_free(a);
+}
+
+/* Collapsed inference, the default, against vbpi's evidence and its own trees. */
+static void collapsed_by_default(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q, *soon, *other;
+    art_evidence e, f, g;
+    art_trees *t;
+    art_infer_settings set, vbpi = small();
+    int64_t pieces = 0, last = 0;
+    art_infer_defaults(&set);
+    assert_int_equal(set.method, ART_COLLAPSED);
+    set.hidden = set.branch_hidden = 16;
+    set.heads = 2;
+    set.fit_steps = 100;
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_infer(&q, a, "JC", &set, count_pieces, &pieces));
+    assert_true(pieces > 10);
+    check_status(art_model_answer(q, &e, &t));
+    assert_true(e.log_evidence_se > 0 && e.log_evidence_se <= set.standard_error &&
+                e.pareto_k < 0.7);
+    assert_true(art_trees_count(t) >= 2 && art_trees_count(t) <= 15);
+    double sum = 0;
+    for (size_t i = 0; i < art_trees_count(t); i++)
+        sum += art_trees_weight(t, i);
+    check_near(sum, 1, 1e-12);
+    /* the network was fitted to these trees, and the lengths to theirs: importance sampling from
+     * both has the same evidence, within six standard errors of the two */
+    double kl, distance;
+    check_status(art_model_divergence(q, &kl, &distance, t));
+    assert_true(kl < 0.3);
+    check_status(art_model_evidence(&f, q, a, 500, 20, 1, NULL));
+    check_near(f.log_evidence, e.log_evidence, 6 * hypot(e.log_evidence_se, f.log_evidence_se));
+    art_trees_free(t);
+
+    /* stopped; in a hurry; and no answer where there is none */
+    assert_int_equal(art_infer(&soon, a, "JC", &set, stop_at_ten, NULL), ART_ERR_STOPPED);
+    assert_null(soon);
+    check_status(art_infer(&soon, a, "JC", &set, hurry_at_ten, &last));
+    assert_true(last >= 10);
+    check_status(art_model_answer(soon, &g, NULL));
+    check_near(g.log_evidence, e.log_evidence, 0.2);
+    check_status(art_infer(&other, a, "JC", &vbpi, NULL, NULL));
+    assert_int_equal(art_model_answer(other, &g, &t), ART_ERR_UNSUPPORTED);
+    assert_null(t);
+    set.rounds = 0;
+    art_model *bad;
+    assert_int_equal(art_infer(&bad, a, "JC", &set, NULL, NULL), ART_ERR_USAGE);
+    art_model_free(q);
+    art_model_free(soon);
+    art_model_free(other);
     art_alignment_free(a);
 }
 
@@ -203,9 +274,8 @@ int main(void)
 {
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(from_alignment_to_evidence),
-        IN_FOLDER(trees_are_scored_and_drawn),
-        IN_FOLDER(targets_of_one_tree),
+        IN_FOLDER(from_alignment_to_evidence), IN_FOLDER(collapsed_by_default),
+        IN_FOLDER(trees_are_scored_and_drawn), IN_FOLDER(targets_of_one_tree),
         IN_FOLDER(failures_leave_nothing),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);

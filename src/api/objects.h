@@ -4,6 +4,7 @@
 
 #include "artreeformer.h"
 #include "base/diag.h"
+#include "infer/evidence.h"
 #include "model/model_file.h"
 #include "phylo/subst_model.h"
 #include "seq/alignment.h"
@@ -26,7 +27,19 @@ struct art_model {
     model_file file;
     pool *threads;
     double prior_rate;
+    bool has_answer; /* of collapsed inference: evidence and topologies */
+    art_evidence answer;
+    tree_set found;
 };
+
+enum { API_CACHE_BYTES = 64 << 20 }; /* for partial trees */
+
+#define API_PRIOR_RATE 10.0 /* the usual one */
+
+/* row[i] becomes the row of the alignment that is taxon i of the model; to be freed. */
+int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag *d);
+
+art_evidence model_evidence(const evidence *e);
 
 /* NULL for NULL. */
 static inline diag *messages_diag(art_messages *m)

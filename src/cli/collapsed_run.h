@@ -17,10 +17,11 @@ typedef struct collapsed_options {
     int64_t memory;
 } collapsed_options;
 
-#define COLLAPSED_DEFAULTS                                                          \
-    {                                                                               \
-        .se = 0.02, .news = 0.005, .rounds = 8, .fit_steps = 2000, .fit_batch = 16, \
-        .fit_rate = 1e-3, .memory = (int64_t)512 << 20                              \
+#define COLLAPSED_DEFAULTS                                                                      \
+    {                                                                                           \
+        .se = COLLAPSED_ERROR, .news = COLLAPSED_NEWS, .rounds = COLLAPSED_USUAL_ROUNDS,        \
+        .fit_steps = COLLAPSED_STEPS, .fit_batch = COLLAPSED_BATCH, .fit_rate = COLLAPSED_RATE, \
+        .memory = COLLAPSED_MEMORY                                                              \
     }
 
 /* --se --news --gap --rounds --fit-steps --fit-batch --fit-rate --table-memory */
