@@ -31,7 +31,7 @@ static void summary_files(void **state)
     check_status(
         summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
     static const char *const expected[][2] = {
-        {"run.trprobs", "   tree tree_1 [p = 0.667, P = 0.667] = [&W 0.666667] ("},
+        {"run.trprobs", "   tree tree_1 [p = 0.667, P = 0.667] = [&W 0.6666666667] ("},
         {"run.contree", "(A:3,B:4,(C:3.33333333,D:6)0.666667:4);\n"},
         {"run.con.tre", "[&prob=0.666666667,"},
         {"run.map.nwk", ":4"},

@@ -16,6 +16,7 @@ enum {
     WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
     WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
     START_BATCH = 8,  /* climbs in a round */
+    EASY = 50,        /* how much more exploration goes on where that is cheap */
     SAVED_COUNTS = 11,
 };
 
@@ -64,6 +65,7 @@ explore_settings explore_defaults(uint64_t seed)
         .window = 15,
         .tolerance = BRANCH_TOLERANCE,
         .open = 0.001,
+        .easy = 4000,
         .rough = 0.001,
         .batch = 256,
         .starts = 48,
@@ -533,7 +535,8 @@ int explorer_advance(explorer *x, int *done)
     if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
         choose_narrow(x, admission(x)) > 0)
         return explorer_widen(x, &found);
-    if (explorer_open(x) > x->set.open)
+    const double open = x->counts.expanded < x->set.easy ? x->set.open / EASY : x->set.open;
+    if (explorer_open(x) > open)
         return explorer_expand(x, &found);
     if (choose_narrow(x, admission(x)) > 0)
         return explorer_widen(x, &found);

@@ -35,6 +35,7 @@ typedef struct explore_settings {
     double tolerance; /* of the modes (branch_solver_mode) */
     double open;      /* expansion ends when this share of the table's weight is in trees whose
                          neighbourhoods were not looked at */
+    int easy;         /* as long as no more trees than this are expanded, a fiftieth of that */
     double rough;     /* and all of it when this share is in trees that were not fitted */
     int batch;        /* trees that a round expands, at most */
     int starts;       /* climbs before the first expansion */

@@ -103,7 +103,7 @@ void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p
     buffer_text(out, ", P = ");
     buffer_fixed(out, sum, 3);
     buffer_text(out, "] = [&W ");
-    buffer_fixed(out, p, 6);
+    buffer_fixed(out, p, 10);
     buffer_text(out, "] ");
     write_tree(out, w, decision, NULL, true);
     buffer_char(out, '\n');
