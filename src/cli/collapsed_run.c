@@ -31,7 +31,8 @@ const option COLLAPSED_OPTIONS[] = {
     OPTION_END,
 };
 
-static const double ROUNDS_SHARE = 0.7; /* of a time limit; the rest is for the answer */
+/* What of a time limit is left for the answer: a minute, within these shares of the limit. */
+static const double ANSWER_SECONDS = 60, ANSWER_LEAST = 0.1, ANSWER_MOST = 0.3;
 static const double POLISH_WITH_LIMIT = 0.002;
 
 typedef struct work {
@@ -134,9 +135,16 @@ static int report(work *w)
     return run_metrics(&w->j->run, (int64_t)r->steps, round_json(r));
 }
 
-static double time_used(const run *r)
+/* Whether `reserve` seconds before the time limit are reached. */
+static bool is_near_limit(const run *r, double reserve)
 {
-    return r->set->time_limit > 0 ? run_seconds(r) / r->set->time_limit : 0;
+    const double limit = r->set->time_limit;
+    return limit > 0 && run_seconds(r) >= limit - reserve;
+}
+
+static double answer_reserve(double limit)
+{
+    return fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
 }
 
 static int make_rounds(work *w)
@@ -146,7 +154,7 @@ static int make_rounds(work *w)
     int status = run_resume(r, &face);
     w->shown = COLLAPSED_DONE;
     while (!status && w->c->stage != COLLAPSED_DONE) {
-        if (time_used(r) >= ROUNDS_SHARE)
+        if (is_near_limit(r, answer_reserve(r->set->time_limit)))
             collapsed_hurry(w->c);
         show(w);
         status = collapsed_advance(w->c, &r->session->diag);
@@ -166,7 +174,7 @@ static bool is_stopped(void *context)
 
 static bool is_late(void *context)
 {
-    return time_used(&((work *)context)->j->run) >= 1;
+    return is_near_limit(&((work *)context)->j->run, 0);
 }
 
 static void see(void *context, answer_part part, int64_t done, double error)

@@ -13,6 +13,8 @@ enum {
 };
 
 #define LEAST_SCATTER 0.02 /* nats: an approximation is hardly ever better than that */
+#define FARTHEST \
+    3.0 /* standard errors: what is farther off counts as that, lest one tree decides */
 
 /* A tree with draws, compared with one approximation. */
 typedef struct compared {
@@ -72,8 +74,10 @@ static void summarise(approximation *out, const compared *c, size_t n, double po
         if (isinf(c[i].noise))
             continue;
         const double off = c[i].sampled - c[i].base - out->offset;
-        scatter += c[i].weight * (off * off - c[i].noise);
-        doubt += pow(c[i].weight * (off * off - c[i].noise), 2);
+        const double most = FARTHEST * FARTHEST * (c[i].noise + LEAST_SCATTER * LEAST_SCATTER);
+        const double excess = fmin(off * off, most) - c[i].noise;
+        scatter += c[i].weight * excess;
+        doubt += pow(c[i].weight * excess, 2);
         variance += c[i].weight * c[i].weight * c[i].noise;
     }
     out->offset_error = sqrt(variance);

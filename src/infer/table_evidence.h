@@ -4,8 +4,8 @@
  * noisy, and their error is nearly the same for all trees of a data set. With a_i an
  * approximation, m_i the sampled value, d_i = m_i - a_i, their mean offset c over the posterior
  * and the variance v of the true d_i about c (the variance of the d_i less that of the sampling,
- * and less twice the standard error of the difference, for few draws say little about it; but
- * at least 0.02^2),
+ * and less twice the standard error of the difference, for few draws say little about it; no
+ * tree counts as farther off than three errors; and v is at least 0.02^2),
  *
  *     g_i = a_i + c + (d_i - c) v / (v + s_i^2)
  *
