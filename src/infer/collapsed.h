@@ -53,7 +53,7 @@ typedef struct collapsed_settings {
 
 /* The defaults of those that users choose. */
 #define COLLAPSED_RATE   1e-3
-#define COLLAPSED_NEWS   0.005
+#define COLLAPSED_NEWS   0.02
 #define COLLAPSED_ERROR  0.02
 #define COLLAPSED_MEMORY ((int64_t)512 << 20) /* bytes of the table */
 enum { COLLAPSED_BATCH = 16, COLLAPSED_STEPS = 2000, COLLAPSED_USUAL_ROUNDS = 8 };
