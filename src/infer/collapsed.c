@@ -19,6 +19,7 @@ enum {
     MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
     IMPROVE_DRAWS = 20,  /* .. so many each */
     GAP_TREES = 4096,    /* that the gap is measured on */
+    FEW_TAXA = 40,       /* for more, the two above are less */
     FIT_LEAST = 200,     /* steps of fitting in a round at least */
     POLISH_WINDOW = 300, /* steps in which the gap must fall by POLISH_GAIN, or the rate does */
 };
@@ -204,10 +205,17 @@ static double bounded(double x)
     return fmax(-DBL_MAX, fmin(x, DBL_MAX));
 }
 
+/* Fewer trees where each costs more, for a piece of work to take a second or two. */
+static size_t fewer(const collapsed *c, size_t trees)
+{
+    const size_t n = (size_t)c->problem->n_taxa;
+    return n <= FEW_TAXA ? trees : trees * FEW_TAXA * FEW_TAXA / (n * n);
+}
+
 static int improve(collapsed *c)
 {
     table_improvement found;
-    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE, MOST_IMPROVED,
+    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE, fewer(c, MOST_IMPROVED),
                                IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
     c->inside = bounded(sqrt(found.full.variance));
     return status;
@@ -231,7 +239,7 @@ static int begin_round(collapsed *c)
 static int measure_gap(collapsed *c, double *gap)
 {
     divergence found;
-    const size_t trees = c->targets < GAP_TREES ? c->targets : GAP_TREES;
+    const size_t most = fewer(c, GAP_TREES), trees = c->targets < most ? c->targets : most;
     trainer_swap_average(c->trainer);
     int status = divergence_compute(&found, c->trees, c->target, c->weight, trees, SCORE_BATCH);
     trainer_swap_average(c->trainer);
