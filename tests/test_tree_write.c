@@ -81,8 +81,8 @@ static void known_texts(void **state)
                         "   tree 't 1' = [&U] [&W 0.1] ((5:5,(4:3,2:1):0.333):6,3:0.1,1:1e-07);\n");
     buffer_clear(&b);
     tree_write_probability(&b, &w, 7, 0.25, 0.9, decision);
-    assert_string_equal(
-        b.text, "   tree tree_7 [p = 0.250, P = 0.900] = [&W 0.2500000000] ((5,(4,2)),3,1);\n");
+    assert_string_equal(b.text,
+                        "   tree tree_7 [p = 0.250, P = 0.900] = [&W 0.250000] ((5,(4,2)),3,1);\n");
     buffer_free(&b);
     tree_writer_free(&w);
     taxa_free(&t);

@@ -116,14 +116,21 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     return status;
 }
 
-static int time_trees(double *seconds, const branch_problem *problem, pool *threads)
+/* The mode of a tree's branch lengths: in proportion to the taxa. */
+static int time_trees(double *seconds, const alignment *a, const subst_model *model, pool *threads)
 {
-    const size_t edges = 2 * (size_t)problem->n_taxa - 3, n_decisions = (size_t)problem->n_taxa - 3;
+    alignment part;
+    const double scale = sqrt(take_part(&part, a));
+    const size_t edges = 2 * (size_t)part.n_taxa - 3, n_decisions = (size_t)part.n_taxa - 3;
+    branch_problem problem = {0};
     evidence_team *team = NULL;
     evidence_job fit[TREES] = {{0}};
-    int32_t *decision = random_trees(TREES, problem->n_taxa);
+    int32_t *decision = random_trees(TREES, part.n_taxa);
     double *length = mem_zeros(TREES * edges, sizeof *length);
-    int status = decision && length ? evidence_team_create(&team, problem, threads) : ART_ERR_NOMEM;
+    int status = decision && length ? branch_problem_init(&problem, &part, NULL, model, PRIOR_RATE)
+                                    : ART_ERR_NOMEM;
+    if (!status)
+        status = evidence_team_create(&team, &problem, threads);
     for (size_t i = 0; i < TREES * edges && !status; i++)
         length[i] = 1 / PRIOR_RATE;
     for (size_t i = 0; i < TREES && !status; i++)
@@ -133,8 +140,9 @@ static int time_trees(double *seconds, const branch_problem *problem, pool *thre
     const double start = clock_seconds();
     if (!status)
         evidence_team_run(team, fit, TREES);
-    *seconds = (clock_seconds() - start) / TREES;
+    *seconds = scale * (clock_seconds() - start) / TREES;
     evidence_team_free(team);
+    branch_problem_free(&problem);
     free(decision);
     free(length);
     return status;
@@ -153,7 +161,7 @@ static int estimate_collapsed(estimate *out, const alignment *a, const estimate_
     if (!status)
         status = time_fit(&out->fit_seconds, a, z, threads);
     if (!status)
-        status = time_trees(&out->tree_seconds, &problem, threads);
+        status = time_trees(&out->tree_seconds, a, &model, threads);
     if (!status) /* the networks are those of the other method */
         out->bytes = out->vbpi_bytes + (double)explorer_memory(&problem, &explore, n_threads) +
                      n_threads * (double)topology_evidence_memory(&problem);

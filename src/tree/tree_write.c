@@ -98,12 +98,14 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
 void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p, double sum,
                             const int32_t *decision)
 {
+    /* six decimals as in MrBayes' files, unless they would not read back: tails have more */
+    const int decimals = fabs(p - round(p * 1e6) / 1e6) < 1e-11 ? 6 : 10;
     buffer_printf(out, "   tree tree_%zu [p = ", number);
     buffer_fixed(out, p, 3);
     buffer_text(out, ", P = ");
     buffer_fixed(out, sum, 3);
     buffer_text(out, "] = [&W ");
-    buffer_fixed(out, p, 10);
+    buffer_fixed(out, p, decimals);
     buffer_text(out, "] ");
     write_tree(out, w, decision, NULL, true);
     buffer_char(out, '\n');
