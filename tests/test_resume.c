@@ -28,6 +28,14 @@ static const char SIMULATED[] = "simulate -n 10 -l 150 --seed 4 --quiet --redo -
 
 enum { MAX_ARGUMENTS = 40 };
 
+/* How often runs are killed or stopped. The sanitizers look for other faults, and everything takes
+ * several times as long under them. */
+#ifdef __SANITIZE_ADDRESS__
+enum { KILLS = 15, COLLAPSED_KILLS = 4, STOPS = 3 };
+#else
+enum { KILLS = 100, COLLAPSED_KILLS = 20, STOPS = 8 };
+#endif
+
 typedef struct place {
     char folder[64], alignment[96], prefix[96];
 } place;
@@ -260,12 +268,11 @@ static void any_number_of_threads(void **state)
     place_close(&one);
 }
 
-/* SIGKILL at a hundred random instants. Steps are made to take longer than the program takes to
- * start, so that most of the kills meet it at work. */
+/* SIGKILL at random instants, a hundred of them. Steps are made to take longer than the program
+ * takes to start, so that most of the kills meet it at work. */
 static void killed_and_resumed(void **state)
 {
     (void)state;
-    enum { KILLS = 100 };
     place straight, broken;
     place_open(&straight);
     expect(&straight, "infer", "-T 1", 0, NULL);
@@ -431,12 +438,11 @@ static double collapsed_straight(place *p, const char *extra)
 static void collapsed_killed_and_resumed(void **state)
 {
     (void)state;
-    enum { KILLS = 20 };
     place straight, broken;
     const double whole = collapsed_straight(&straight, "-T 1");
     rng r = rng_at(18, RNG_TEST, 0, 0);
     int kills = 0, resumed = 0;
-    for (int runs = 0; kills < KILLS; runs++) {
+    for (int runs = 0; kills < COLLAPSED_KILLS; runs++) {
         place_open_simulated(&broken);
         for (int done = 0; !done;) {
             pid_t child =
@@ -449,7 +455,7 @@ static void collapsed_killed_and_resumed(void **state)
             assert_true(done || code == 128 + SIGKILL);
             kills += !done;
             resumed += !done && has_file(&broken, ".ckp.safetensors");
-            if (kills >= KILLS && !done) {
+            if (kills >= COLLAPSED_KILLS && !done) {
                 expect(&broken, "collapsed", "-T 2", 0, NULL);
                 done = 1;
             }
@@ -457,7 +463,8 @@ static void collapsed_killed_and_resumed(void **state)
         same_results(&straight, &broken);
         place_close(&broken);
     }
-    assert_true(resumed > KILLS / 4); /* the others died before there was anything to save */
+    /* the others died before there was anything to save */
+    assert_true(resumed > COLLAPSED_KILLS / 4);
     place_close(&straight);
 }
 
@@ -465,7 +472,6 @@ static void collapsed_killed_and_resumed(void **state)
 static void collapsed_asked_to_stop(void **state)
 {
     (void)state;
-    enum { STOPS = 8 };
     place straight, stopped;
     const double whole = collapsed_straight(&straight, "-T 2");
     int stops = 0;
