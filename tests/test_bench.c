@@ -6,7 +6,6 @@
 
 #include "artreeformer.h"
 #include "cli/bench_figure.h"
-#include "report/plot.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -31,34 +30,6 @@ static void quartiles_and_power_laws(void **state)
     for (int i = 0; i < 4; i++)
         y[i] = 0.3 * pow(x[i], 1.75);
     check_near(power_law(x, y, 4), 1.75, 1e-14); /* a few roundings */
-}
-
-static void plots_are_pictures(void **state)
-{
-    (void)state;
-    const double x[] = {25, 50, 200}, y[] = {0.001, 0.01, 1}, bad[] = {1, 0, 1};
-    const plot_series series[] = {{"first", x, y, 3, false}, {"second", x, x, 3, true}};
-    const plot_series wrong = {"wrong", x, bad, 3, false}, none = {"none", x, y, 0, false};
-    const plot p = {"Title", "taxa", "seconds"};
-    buffer out;
-    buffer_init(&out);
-    check_status(plot_svg(&out, &p, series, 2));
-    static const char *const words[] = {"<svg xmlns=", "</svg>\n", ">Title<",  ">taxa<",
-                                        ">seconds<",   ">first<",  ">second<", "stroke-dasharray",
-                                        ">100<",       ">0.01<"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (!strstr(out.text, words[i]))
-            fail_msg("no %s in\n%s", words[i], out.text);
-    /* larger is to the right, and higher up */
-    const char *points = strstr(out.text, "points=\"");
-    double left, low, right, high;
-    assert_non_null(points);
-    assert_int_equal(sscanf(points, "points=\"%lf,%lf %lf,%lf", &left, &low, &right, &high), 4);
-    assert_true(left < right);
-    assert_true(low > high);
-    assert_int_equal(plot_svg(&out, &p, &wrong, 1), ART_ERR_USAGE);
-    assert_int_equal(plot_svg(&out, &p, &none, 1), ART_ERR_USAGE);
-    buffer_free(&out);
 }
 
 static json_t *run_json(const char *line)
@@ -202,8 +173,9 @@ static void scaling_and_figure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quartiles_and_power_laws), cmocka_unit_test(plots_are_pictures),
-        in_scratch_folder(every_row_makes_sense),   in_scratch_folder(trained_models_have_all_rows),
+        cmocka_unit_test(quartiles_and_power_laws),
+        in_scratch_folder(every_row_makes_sense),
+        in_scratch_folder(trained_models_have_all_rows),
         in_scratch_folder(scaling_and_figure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

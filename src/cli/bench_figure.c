@@ -68,13 +68,16 @@ int figure_write(const figure *f, const char *path, int threads, diag *d)
     for (int i = 0; i < FIGURE_CURVES; i++) {
         for (int j = 0; j < f->sizes; j++)
             seconds[i][j] = f->curve[i][j].seconds.median;
-        series[i] = (plot_series){label[i], size, seconds[i], f->sizes, i == FIGURE_CURVES - 1};
+        series[i] = (plot_series){label[i], size, seconds[i], f->sizes,
+                                  i == FIGURE_CURVES - 1 ? PLOT_DASHED : PLOT_LINE};
     }
     snprintf(title, sizeof title, "%d trees on %d thread%s", FIGURE_TREES, threads,
              threads == 1 ? "" : "s");
     buffer text;
     buffer_init(&text);
-    int status = plot_svg(&text, &(plot){title, "taxa", "seconds"}, series, FIGURE_CURVES);
+    const plot p = {
+        .title = title, .x_name = "taxa", .y_name = "seconds", .log_x = true, .log_y = true};
+    int status = plot_svg(&text, &p, series, FIGURE_CURVES);
     if (!status)
         status = output_whole(path, text.text, text.length, d);
     buffer_free(&text);

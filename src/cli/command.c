@@ -13,6 +13,7 @@ const command *const COMMANDS[] = {
     &evaluate_command,
     &summarize_command,
     &compare_command,
+    &plot_command,
     &simulate_command,
     &check_command,
     &bench_command,

@@ -88,6 +88,7 @@ extern const command embed_command;
 extern const command evaluate_command;
 extern const command summarize_command;
 extern const command compare_command;
+extern const command plot_command;
 extern const command simulate_command;
 extern const command check_command;
 extern const command bench_command;

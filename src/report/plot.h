@@ -1,7 +1,8 @@
-/* plot.h: curves on two logarithmic axes as a picture, a complete SVG file.
+/* plot.h: curves and clouds of points as a picture, a complete SVG file.
  *
- *     plot_series series[] = {{"iterated", x, y, 7, false}, ..};
- *     status = plot_svg(&out, &(plot){"Title", "taxa", "seconds"}, series, 2);
+ *     plot_series series[] = {{"iterated", x, y, 7, PLOT_LINE}, ..};
+ *     const plot p = {.title = "Time", .x_name = "taxa", .y_name = "seconds", .log_y = true};
+ *     status = plot_svg(&out, &p, series, 2);
  */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H
@@ -10,22 +11,25 @@
 
 #include <stdbool.h>
 
-/* Texts are borrowed and written as they are: no '<' or '&' in them. */
 typedef struct plot {
     const char *title;
     const char *x_name;
     const char *y_name;
+    bool log_x, log_y;
+    bool diagonal; /* the line y = x, for points that should be on it */
 } plot;
+
+typedef enum plot_style { PLOT_LINE, PLOT_DASHED, PLOT_POINTS } plot_style;
 
 typedef struct plot_series {
     const char *name;
-    const double *x, *y; /* [count], all positive */
+    const double *x, *y; /* [count]; finite, and positive on a logarithmic axis */
     int count;
-    bool dashed;
+    plot_style style;
 } plot_series;
 
-/* Adds the file to out. ART_ERR_USAGE if a number is not positive and finite, or there are no
- * points, or more than PLOT_SERIES series. */
+/* Adds the file to out. ART_ERR_USAGE if a number cannot be on its axis, or there are no points,
+ * or more than PLOT_SERIES series. */
 enum { PLOT_SERIES = 6 };
 int plot_svg(buffer *out, const plot *p, const plot_series *series, int n_series);
 

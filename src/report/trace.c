@@ -2,55 +2,32 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "report/columns.h"
 
-#include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct reader {
-    trace *out;
-    size_t room;
-    bool whole; /* the line before had the whole weight */
-} reader;
-
-static int add_line(reader *r, const char *text, const char *name)
-{
-    int status = ART_OK;
-    json_t *line = json_loads(text, 0, NULL);
-    const json_t *step = json_object_get(line, "step"), *value = json_object_get(line, name);
-    bool whole = json_number_value(json_object_get(line, "anneal")) >= 1;
-    if (r->whole && whole && json_is_number(step) && json_is_number(value)) {
-        trace *t = r->out;
-        trace_point *point = mem_grow(t->point, &r->room, t->count, sizeof *point);
-        if (point) {
-            t->point = point;
-            point[t->count++] = (trace_point){json_number_value(step), json_number_value(value)};
-        } else {
-            status = ART_ERR_NOMEM;
-        }
-    }
-    r->whole = whole;
-    json_decref(line);
-    return status;
-}
-
 int trace_read(trace *t, const char *path, const char *name)
 {
+    enum { STEP, VALUE, ANNEAL, COLUMNS };
+    const char *const wanted[COLUMNS] = {"step", name, "anneal"};
     memset(t, 0, sizeof *t);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return ART_OK;
-    reader r = {.out = t};
-    char *text = NULL;
-    size_t size = 0;
-    int status = ART_OK;
-    while (!status && getline(&text, &size, file) >= 0)
-        status = add_line(&r, text, name);
-    free(text);
-    fclose(file);
-    return status;
+    columns c;
+    int status = columns_read(&c, path, wanted, COLUMNS, NULL, NULL);
+    if (!status && !(t->point = mem_zeros(c.rows, sizeof *t->point)))
+        status = ART_ERR_NOMEM;
+    bool whole = false; /* the line before had the whole weight */
+    for (size_t i = 0; i < c.rows && !status; i++) {
+        const double *row = c.value + i * COLUMNS;
+        const bool was_whole = whole;
+        whole = row[ANNEAL] >= 1;
+        if (was_whole && whole && !isnan(row[STEP]) && !isnan(row[VALUE]))
+            t->point[t->count++] = (trace_point){row[STEP], row[VALUE]};
+    }
+    columns_free(&c);
+    return status == ART_ERR_INPUT ? ART_OK : status;
 }
 
 void trace_free(trace *t)

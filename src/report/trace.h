@@ -15,7 +15,7 @@ typedef struct trace {
 
 /* The number of the given name in every line that is about steps in which the data had their
  * whole weight: "anneal" is 1 there and in the line before. Lines without these numbers are passed
- * over; where there is no file there are no points. */
+ * over; where there is no such file, or it is no table, there are no points. */
 int trace_read(trace *t, const char *path, const char *name);
 void trace_free(trace *t); /* safe on a zeroed or half-built one */
 
