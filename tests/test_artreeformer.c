@@ -441,6 +441,47 @@ static void sharing_saves_what_was_measured(void **state)
     }
 }
 
+/* All trees of five taxa: every decision's probabilities to the power, normalised. */
+static void flatter_models_are_normalised(void **state)
+{
+    (void)state;
+    enum { FIRST = 3, SECOND = 5, TREES = FIRST * SECOND };
+    const double power = 0.7;
+    topology_model *m = random_model(5, 12, 2, 31, NULL);
+    int32_t decision[TREES][2], drawn[TREES][2];
+    double log_q[TREES], flat[TREES], again[TREES], first[FIRST], total = 0;
+    for (int i = 0; i < TREES; i++) {
+        decision[i][0] = i / SECOND;
+        decision[i][1] = i % SECOND;
+    }
+    check_status(m->ops->score(m, log_q, &decision[0][0], TREES));
+    check_status(m->ops->freeze(m, 1 << 20));
+    check_status(m->ops->score(m, flat, &decision[0][0], TREES)); /* fills the cache */
+    m->ops->flatten(m, power);
+    check_status(m->ops->score(m, flat, &decision[0][0], TREES));
+    for (int i = 0; i < FIRST; i++) {
+        first[i] = 0;
+        for (int j = 0; j < SECOND; j++)
+            first[i] += exp(log_q[i * SECOND + j]);
+        total += pow(first[i], power);
+    }
+    for (int i = 0; i < FIRST; i++) {
+        double below = 0;
+        for (int j = 0; j < SECOND; j++)
+            below += pow(exp(log_q[i * SECOND + j]) / first[i], power);
+        for (int j = 0; j < SECOND; j++)
+            check_near(flat[i * SECOND + j], /* logits and power are floats */
+                       power * log_q[i * SECOND + j] - log(total) - log(below), 1e-5);
+    }
+    check_status(m->ops->sample(m, &drawn[0][0], again, TREES, 3, RNG_TEST, 0, 0));
+    for (int i = 0; i < TREES; i++)
+        check_near(again[i], flat[drawn[i][0] * SECOND + drawn[i][1]], 0);
+    check_status(m->ops->freeze(m, 0));
+    check_status(m->ops->score(m, again, &decision[0][0], TREES));
+    assert_memory_equal(again, log_q, sizeof log_q);
+    m->ops->free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +490,7 @@ int main(void)
         cmocka_unit_test(log_q_is_one_number),
         cmocka_unit_test(particles_do_not_see_each_other),
         cmocka_unit_test(cache_does_not_matter),
+        cmocka_unit_test(flatter_models_are_normalised),
         cmocka_unit_test(draws_follow_the_probabilities),
         cmocka_unit_test(nothing_is_allocated_twice),
         cmocka_unit_test(memory_may_be_short),

@@ -262,6 +262,43 @@ static void draws_make_up_for_the_table(void **state)
     bench_free(&b);
 }
 
+static void advance_to(bench *b, collapsed_stage stage, int64_t steps)
+{
+    collapsed *c = b->c;
+    while (c->stage != stage || c->trainer->step - c->steps_before < steps) {
+        assert_true(c->stage <= stage);
+        check_status(collapsed_advance(c, NULL));
+    }
+}
+
+/* Weights that go astray while polishing come back at the next look, and the rate is lower. */
+static void polishing_survives_accidents(void **state)
+{
+    (void)state;
+    problem p;
+    bench b;
+    collapsed_settings set = quick();
+    set.polish = 1e-6; /* not reached */
+    simulated(&p, 9, 60, 32);
+    bench_init(&b, &p.alignment, &set, 1);
+    advance_to(&b, COLLAPSED_POLISH, 250);
+    collapsed *c = b.c;
+    const double best = c->best_gap, rate = c->rate;
+    assert_true(best < c->round[c->n_rounds - 1].gap);
+    for (size_t i = 0; i < c->trees->params.total; i++)
+        c->trees->params.value[i] *= 5;
+    c->trees->ops->changed(c->trees);
+    advance_to(&b, COLLAPSED_POLISH, 300);
+    check_near(c->gap, best, 0);
+    assert_true(c->rate < rate);
+    collapsed_hurry(c);
+    run_rounds(&b);
+    for (size_t i = 0; i < c->trees->params.total; i++)
+        assert_true(c->trainer->trees.average[i] == c->best[i]);
+    bench_free(&b);
+    problem_free(&p);
+}
+
 /* Ended early, at any moment, it still has an answer. */
 static void hurry_ends_it(void **state)
 {
@@ -296,6 +333,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         in_scratch_folder(a_resumed_run_is_the_same),
         cmocka_unit_test(draws_make_up_for_the_table),
+        cmocka_unit_test(polishing_survives_accidents),
         cmocka_unit_test(hurry_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

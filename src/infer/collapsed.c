@@ -3,7 +3,6 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "infer/density.h"
-#include "infer/divergence.h"
 #include "infer/particles.h"
 
 #include <float.h>
@@ -12,24 +11,27 @@
 #include <string.h>
 
 enum {
-    DRAW_CHUNK = 256,  /* draws that are dealt with at a time */
-    SCORE_BATCH = 256, /* trees that are scored at a time */
-    LOOK_EVERY = 100,  /* steps between two looks at the gap */
+    DRAW_CHUNK = 256, /* draws that are dealt with at a time */
+    LOOK_EVERY = 100, /* steps between two looks at the gap */
     MOST_TARGETS = 50000,
     MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
     IMPROVE_DRAWS = 20,  /* .. so many each */
-    GAP_TREES = 4096,    /* that the gap is measured on */
+    GAP_TREES = 1024,    /* that the gap is measured on */
     FEW_TAXA = 40,       /* for more, the two above are less */
     FIT_LEAST = 200,     /* steps of fitting in a round at least */
-    POLISH_WINDOW = 300, /* steps in which the gap must fall by POLISH_GAIN, or the rate does */
+    POLISH_GROWTH = 10,  /* of the batch, at most */
+    POLISH_WINDOW = 300, /* steps in which the gap must fall by POLISH_GAIN, or the rate does; .. */
+    POLISH_PART = 5,     /* .. later this part of the steps before */
+    POLISH_RECENT = 10,  /* part of the steps that the average of the weights is over */
+    POLISH_STEADY = 1000, /* steps at the full rate; then it goes with one over their root */
 };
 
-static const double FIT_SHARE = 0.9999; /* of the table's weight that q is fitted to */
-static const double FIT_FALL = 0.9;     /* what a hundred steps must make of the gap */
+static const double FIT_FALL = 0.95; /* what a hundred steps must make of the gap */
 static const double IMPROVE_SHARE = 0.99;
 static const double POLISH_GAIN = 0.1, POLISH_DECAY = 0.6, POLISH_LEAST = 1e-5; /* of the rate */
-static const double AVERAGE = 0.99; /* of the weights that are drawn from, from .. */
-enum { AVERAGE_FROM = 100 };        /* .. this step on */
+static const double POLISH_LOST = 2; /* times the least gap: back to the weights that had it */
+static const double AVERAGE = 0.99;  /* of the weights that are drawn from, from .. */
+enum { AVERAGE_FROM = 100 };         /* .. this step on */
 
 collapsed_settings collapsed_defaults(uint64_t seed)
 {
@@ -90,11 +92,8 @@ static void forget_fit(collapsed *c)
 {
     if (c->fit)
         c->fit->ops->free(c->fit);
-    free(c->target);
-    free(c->weight);
     c->fit = NULL;
-    c->target = NULL;
-    c->weight = NULL;
+    fit_targets_free(&c->targets);
 }
 
 void collapsed_free(collapsed *c)
@@ -108,6 +107,7 @@ void collapsed_free(collapsed *c)
     topology_table_free(&c->table);
     free(c->drawn);
     free(c->log_q);
+    free(c->best);
     free(c);
 }
 
@@ -135,53 +135,40 @@ static int explore(collapsed *c)
     return status;
 }
 
-static int falling(const void *a, const void *b)
+/* Distinct trees of a systematic batch, expected. */
+static double expected_distinct(const fit_targets *f, int batch)
 {
-    const double *x = *(const double *const *)a, *y = *(const double *const *)b;
-    if (*x != *y)
-        return *x < *y ? 1 : -1;
-    return (x > y) - (x < y);
+    double sum = 0;
+    for (size_t i = 0; i < f->count; i++)
+        sum += fmin(1, batch * f->weight[i]);
+    return sum;
 }
 
-/* The best trees of the table, with FIT_SHARE of its weight, become what q is fitted to. */
-static int choose_targets(collapsed *c)
+/* Trees of a step of polishing: a step costs what its distinct trees cost, so where few trees have
+ * most of the weight a batch may be larger. */
+static int polish_batch(const collapsed *c)
 {
-    const topology_table *t = &c->table;
-    const double all = topology_table_log_sum(t, 0, 0);
-    const double **order = mem_zeros(t->count, sizeof *order);
-    const size_t room = t->count < MOST_TARGETS ? t->count : MOST_TARGETS;
-    double held = 0;
-    forget_fit(c);
-    c->target = mem_zeros(room * t->n_decisions, sizeof *c->target);
-    c->weight = mem_zeros(room, sizeof *c->weight);
-    if (!order || !c->target || !c->weight) {
-        free(order);
-        return ART_ERR_NOMEM;
-    }
-    for (size_t i = 0; i < t->count; i++)
-        order[i] = &t->g[i];
-    qsort(order, t->count, sizeof *order, falling);
-    for (c->targets = 0; c->targets < room && held < FIT_SHARE; c->targets++) {
-        const size_t tree = (size_t)(order[c->targets] - t->g);
-        memcpy(c->target + c->targets * t->n_decisions, topology_table_decision(t, tree),
-               t->n_decisions * sizeof *c->target);
-        held += c->weight[c->targets] = exp(t->g[tree] - all);
-    }
-    free(order);
-    c->entropy = 0;
-    for (size_t i = 0; i < c->targets; i++) {
-        c->weight[i] /= held;
-        c->entropy -= c->weight[i] * log(c->weight[i]);
-    }
-    return ART_OK;
+    int batch = POLISH_GROWTH * c->set.polish_batch;
+    while (batch > c->set.polish_batch &&
+           expected_distinct(&c->targets, batch) > c->set.polish_batch)
+        batch /= 2;
+    return batch > c->set.polish_batch ? batch : c->set.polish_batch;
+}
+
+static int make_best(collapsed *c)
+{
+    c->best = mem_zeros(c->trees->params.total, sizeof *c->best);
+    return c->best ? ART_OK : ART_ERR_NOMEM;
 }
 
 static int begin_fit(collapsed *c)
 {
-    const int batch = c->stage == COLLAPSED_POLISH ? c->set.polish_batch : c->set.batch;
-    int status = choose_targets(c);
+    const fit_targets *to = &c->targets;
+    forget_fit(c);
+    int status = fit_targets_choose(&c->targets, &c->table, MOST_TARGETS);
+    const int batch = c->stage == COLLAPSED_POLISH ? polish_batch(c) : c->set.batch;
     if (!status)
-        status = density_create(&c->fit, c->trees, c->target, c->weight, c->targets, batch,
+        status = density_create(&c->fit, c->trees, to->decision, to->weight, to->count, batch,
                                 PICKS_SYSTEMATIC, c->set.seed);
     if (status)
         return status;
@@ -235,15 +222,12 @@ static int begin_round(collapsed *c)
     return ART_OK;
 }
 
-/* KL(table || q) with the average weights, on the best trees. */
+/* KL(table || q) with the average weights. */
 static int measure_gap(collapsed *c, double *gap)
 {
-    divergence found;
-    const size_t most = fewer(c, GAP_TREES), trees = c->targets < most ? c->targets : most;
     trainer_swap_average(c->trainer);
-    int status = divergence_compute(&found, c->trees, c->target, c->weight, trees, SCORE_BATCH);
+    int status = fit_targets_gap(gap, &c->targets, c->trees, fewer(c, GAP_TREES));
     trainer_swap_average(c->trainer);
-    *gap = found.kl;
     return status;
 }
 
@@ -272,25 +256,88 @@ static int fit(collapsed *c, diag *d)
     return ART_OK;
 }
 
+/* The gap falls like one over the steps: the windows grow with them. */
+static bool window_ends(int64_t steps)
+{
+    int64_t end = POLISH_WINDOW;
+    while (end < steps) {
+        const int64_t part = end / POLISH_PART / LOOK_EVERY * LOOK_EVERY;
+        end += part > POLISH_WINDOW ? part : POLISH_WINDOW;
+    }
+    return end == steps;
+}
+
+/* The average weights now are the best. */
+static void keep_best(collapsed *c)
+{
+    memcpy(c->best, c->trainer->trees.average, c->trees->params.total * sizeof *c->best);
+    c->best_gap = c->gap;
+}
+
+/* Weights and average are the best again. The optimiser's means stay: those of the squares are
+ * large after an accident, and the next steps small. */
+static void return_to_best(collapsed *c)
+{
+    const size_t bytes = c->trees->params.total * sizeof *c->best;
+    memcpy(c->trainer->trees.average, c->best, bytes);
+    memcpy(c->trees->params.value, c->best, bytes);
+    c->trees->ops->changed(c->trees);
+    c->gap = c->best_gap;
+}
+
+/* A larger batch has less noise: the rate may be higher. */
+static int begin_polish(collapsed *c)
+{
+    int status = improve(c);
+    if (!status)
+        status = begin_fit(c);
+    if (!status && !c->best)
+        status = make_best(c);
+    if (!status) {
+        c->rate = c->set.rate * sqrt((double)polish_batch(c) / c->set.polish_batch);
+        keep_best(c);
+    }
+    return status;
+}
+
+/* The gap is measured; if the weights went astray they come back, and go on more slowly. */
+static int look_at_gap(collapsed *c)
+{
+    int status = measure_gap(c, &c->gap);
+    if (status)
+        return status;
+    if (c->gap < c->best_gap) {
+        keep_best(c);
+    } else if (!(c->gap <= POLISH_LOST * c->best_gap)) {
+        return_to_best(c);
+        c->rate *= POLISH_DECAY;
+    }
+    return ART_OK;
+}
+
 /* One step; the rate falls where the gap does not. */
 static int polish(collapsed *c, diag *d)
 {
-    const int64_t steps = c->trainer->step - c->steps_before;
-    int status = ART_OK;
+    const int64_t before = c->trainer->step - c->steps_before, steps = before + 1;
     if (c->hurry || c->gap <= c->set.polish || c->rate < POLISH_LEAST) {
+        if (before > 0)
+            return_to_best(c);
         c->stage = COLLAPSED_DONE;
         return ART_OK;
     }
-    if (steps == 0 && !(status = improve(c)))
-        status = begin_fit(c);
-    if (!status)
-        status = trainer_advance(c->trainer, d);
-    if (!status && (steps + 1) % LOOK_EVERY == 0)
-        status = measure_gap(c, &c->gap);
-    if (status || (steps + 1) % POLISH_WINDOW)
+    int status = before == 0 ? begin_polish(c) : ART_OK;
+    if (status)
+        return status;
+    optim_settings *set = &c->trainer->trees.settings;
+    set->rate = c->rate * fmin(1, sqrt(POLISH_STEADY / (double)steps));
+    set->average = fmax(AVERAGE, 1 - POLISH_RECENT / (double)steps);
+    status = trainer_advance(c->trainer, d);
+    if (!status && steps % LOOK_EVERY == 0)
+        status = look_at_gap(c);
+    if (status || !window_ends(steps))
         return status;
     if (c->gap > (1 - POLISH_GAIN) * c->gap_before)
-        c->trainer->trees.settings.rate = c->rate *= POLISH_DECAY;
+        c->rate *= POLISH_DECAY;
     c->gap_before = c->gap;
     return ART_OK;
 }
@@ -387,16 +434,17 @@ void collapsed_settle(collapsed *c)
 }
 
 enum { ROUND = sizeof(collapsed_round) / sizeof(double) };
+static const char BEST[] = "best."; /* of the tensors' names */
 
 int collapsed_save(collapsed *c, safetensors *s)
 {
-    const int64_t counts[COLLAPSED_COUNTS] = {
-        c->stage,  c->n_rounds, c->expanded_before, c->steps_before,
-        c->looked, c->found,    c->weights.count,   c->trainer != NULL};
+    const int64_t counts[COLLAPSED_COUNTS] = {c->stage,         c->n_rounds,    c->expanded_before,
+                                              c->steps_before,  c->looked,      c->found,
+                                              c->weights.count, c->best != NULL};
     const double levels[COLLAPSED_LEVELS] = {c->weights.top, c->weights.sum, c->weights.squares,
                                              c->outside.top, c->outside.sum, c->outside.squares,
                                              c->rate,        c->gap,         c->gap_before,
-                                             c->inside};
+                                             c->inside,      c->best_gap};
     memcpy(c->saved_counts, counts, sizeof counts);
     memcpy(c->saved_levels, levels, sizeof levels);
     const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
@@ -412,6 +460,8 @@ int collapsed_save(collapsed *c, safetensors *s)
         status = topology_table_save(&c->table, s);
     if (!status)
         status = explorer_save(c->explorer, s);
+    if (!status && c->best)
+        status = params_store(s, &c->trees->params, c->best, BEST);
     return status || !c->trainer ? status : trainer_save(c->trainer, s);
 }
 
@@ -444,9 +494,10 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->gap = m[7];
     c->gap_before = m[8];
     c->inside = m[9];
+    c->best_gap = m[10];
     c->has_draws = false;
     memcpy(c->round, rounds->data, rounds->count * sizeof(double));
-    return ART_OK;
+    return n[7] ? make_best(c) : ART_OK;
 }
 
 int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d)
@@ -462,5 +513,7 @@ int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d)
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
                           "a fit without trees -- start anew with --redo");
     status = begin_fit(c);
+    if (!status && c->best)
+        status = params_load(c->best, &c->trees->params, s, BEST, file, d);
     return status ? status : trainer_load(c->trainer, s, file, d);
 }

@@ -26,6 +26,7 @@
 #define INFER_COLLAPSED_H
 
 #include "infer/explore.h"
+#include "infer/fit_targets.h"
 #include "infer/table_evidence.h"
 #include "infer/train.h"
 
@@ -46,9 +47,9 @@ typedef struct collapsed_settings {
     double news;
     double agree;
     double error;
-    double sampled; /* draws from q that the final answer can have, for `error` */
-    double polish;  /* gap that is wanted in the end; 0 for no polishing */
-    int polish_batch;
+    double sampled;   /* draws from q that the final answer can have, for `error` */
+    double polish;    /* gap that is wanted in the end; 0 for no polishing */
+    int polish_batch; /* trees of its steps; up to ten times as many where few are distinct */
 } collapsed_settings;
 
 /* The defaults of those that users choose. */
@@ -84,7 +85,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 10 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 11 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -94,13 +95,9 @@ typedef struct collapsed {
     topology_table table;
     explorer *explorer;
     evidence_team *team;
-    /* What q is fitted to: the best trees of the table. */
-    task *fit;
-    trainer *trainer; /* NULL before the first fit */
-    int32_t *target;  /* [targets][N-3] */
-    double *weight;   /* [targets], normalised */
-    size_t targets;
-    double entropy; /* of weight */
+    task *fit;           /* of q .. */
+    fit_targets targets; /* .. to these; none before the first fit */
+    trainer *trainer;    /* NULL before the first fit */
     /* The draws of a round. */
     int32_t *drawn; /* [draws][N-3] */
     double *log_q;  /* [draws] */
@@ -119,6 +116,8 @@ typedef struct collapsed {
     double rate;       /* of fitting, now */
     double gap;        /* the last that was measured while polishing */
     double gap_before; /* the one that the next ones are compared with */
+    real *best;        /* [parameters] of the network, that had .. */
+    double best_gap;   /* .. the least gap while polishing; NULL before */
     double inside;     /* standard deviation of a draw's weight in the table, over its mean */
     int64_t saved_counts[COLLAPSED_COUNTS];
     double saved_levels[COLLAPSED_LEVELS];

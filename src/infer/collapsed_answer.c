@@ -14,6 +14,7 @@ enum {
 };
 
 static const double LENGTH_RATE = 0.002;
+static const double FLATNESS = 0.7; /* power of the network's probabilities, for trees outside */
 
 double answer_draws(int k)
 {
@@ -31,6 +32,12 @@ static void show(const answer_watch *w, answer_part part, int64_t done, double e
         w->see(w->context, part, done, error);
 }
 
+/* An error that is small because the large weights have not been met yet is none. */
+static bool is_enough(table_sampler *s, double error)
+{
+    return table_sampler_error(s) <= error && !*evidence_warning(table_sampler_pareto(s));
+}
+
 /* Passes until the error is as wanted, the most are made or it is late. */
 static int make_passes(table_sampler *s, const answer_settings *set, const answer_watch *w)
 {
@@ -40,7 +47,7 @@ static int make_passes(table_sampler *s, const answer_settings *set, const answe
     for (int64_t i = 0; i < set->passes && !status; i++) {
         if (i > 0 && w->late && w->late(w->context))
             break;
-        if (i >= least && table_sampler_error(s) <= set->error)
+        if (i >= least && is_enough(s, set->error))
             break;
         status = table_sampler_pass(s, w->stop, w->context);
         show(w, ANSWER_PASSES, i + 1, table_sampler_error(s));
@@ -94,8 +101,10 @@ int collapsed_answer(answer *out, collapsed *c, branch_model *branches, const ta
     memset(out, 0, sizeof *out);
     collapsed_settle(c);
     int status = c->trees->ops->freeze(c->trees, set->cache);
-    if (!status)
+    if (!status) {
+        c->trees->ops->flatten(c->trees, FLATNESS);
         status = table_sampler_create(&sampler, c, names, &plan);
+    }
     if (!status)
         status = make_passes(sampler, set, w);
     if (!status)

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "infer/weights.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@ enum {
     JOB_DRAWS = 128,    /* lengths that one job draws, at most */
     CHUNK_DRAWS = 1024, /* lengths that are drawn between two looks at stop */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
+    OUTSIDE_DRAWS = 16, /* lengths for a tree outside: finding its mode costs more than they do */
 };
 
 static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6;
@@ -19,6 +21,7 @@ static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6;
 typedef struct errand {
     int64_t tree; /* of the table; -1 outside, where every draw is an errand */
     int first, n; /* draws of the stratum, in its order */
+    int lengths;  /* drawn for each of them, of which one stands for all */
 } errand;
 
 struct table_sampler {
@@ -190,6 +193,11 @@ static int draw_of(const table_sampler *s, const errand *e, int i)
     return e->tree < 0 ? s->outside_draw[e->first + i] : e->first + i;
 }
 
+static int lengths_of(const errand *e)
+{
+    return e->n * e->lengths;
+}
+
 static void prepare(table_sampler *s, int number, const errand *e, int at, rng stream)
 {
     const topology_table *t = &s->c->table;
@@ -201,7 +209,7 @@ static void prepare(table_sampler *s, int number, const errand *e, int at, rng s
         .length = s->mode + (size_t)number * t->n_edges,
         .tolerance = BRANCH_TOLERANCE,
         .shape = EVIDENCE_FULL,
-        .draws = e->n,
+        .draws = lengths_of(e),
         .stream = stream,
         .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at},
     };
@@ -209,6 +217,22 @@ static void prepare(table_sampler *s, int number, const errand *e, int at, rng s
         memcpy(job->length, s->guess, t->n_edges * sizeof *s->guess);
     else
         topology_table_lengths(job->length, t, (size_t)e->tree);
+}
+
+/* Of n drawn lengths one is chosen in proportion to the weights, and gets their mean: as good as
+ * all of them. Returns which. */
+static int choose_length(double *log_weight, const double *drawn, int n, rng stream)
+{
+    log_mean mean = {0};
+    for (int i = 0; i < n; i++)
+        log_mean_add(&mean, drawn[i]);
+    *log_weight = log_mean_value(&mean);
+    double left = n * rng_uniform(&stream);
+    int i = 0;
+    for (; i + 1 < n && isfinite(*log_weight); i++)
+        if ((left -= exp(drawn[i] - *log_weight)) < 0)
+            break;
+    return i;
 }
 
 /* The results of one errand become particles. */
@@ -221,8 +245,13 @@ static void collect(table_sampler *s, const errand *e, const evidence_job *job, 
     for (int i = 0; i < e->n; i++) {
         const int draw = draw_of(s, e, i);
         const size_t to = (size_t)place_of(s, draw, e->tree < 0);
-        const double *length = s->length + (size_t)(at + i) * edges;
-        const double log_weight = job->status ? -HUGE_VAL : s->log_weight[at + i];
+        double log_weight = -HUGE_VAL;
+        int from = at + i * e->lengths;
+        if (!job->status)
+            from += choose_length(&log_weight, s->log_weight + from, e->lengths,
+                                  rng_at(s->set.seed, RNG_POSTERIOR, (uint32_t)s->passes,
+                                         1 + (uint32_t)place_of(s, draw, e->tree < 0)));
+        const double *length = s->length + (size_t)from * edges;
         memcpy(p->decision + to * n_decisions, job->decision, n_decisions * sizeof *p->decision);
         memcpy(p->length + to * edges, length, edges * sizeof *length);
         p->log_q[to] = e->tree < 0 ? s->log_q[draw] + log((double)s->k_network / s->set.particles)
@@ -231,7 +260,7 @@ static void collect(table_sampler *s, const errand *e, const evidence_job *job, 
         s->failed += job->status != ART_OK;
         if (!isfinite(log_weight))
             continue;
-        p->value[to] = s->log_likelihood[at + i];
+        p->value[to] = s->log_likelihood[from];
         p->log_prior[to] = log_prior(length, t->n_taxa, rate);
         p->weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
         p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->weight[to];
@@ -253,17 +282,18 @@ static void note(table_sampler *s, const errand *e, const evidence_job *job)
     }
 }
 
-/* Errands up to CHUNK_DRAWS draws, from draw *next of a stratum on; returns how many. */
+/* Errands up to CHUNK_DRAWS lengths, from draw *next of a stratum on; returns how many. */
 static int next_errands(table_sampler *s, int *next, int count, int is_outside)
 {
     int n = 0, draws = 0;
-    while (*next < count && draws < CHUNK_DRAWS) {
+    const int lengths = is_outside ? OUTSIDE_DRAWS : 1;
+    while (*next < count && draws + lengths <= CHUNK_DRAWS) {
         errand *e = &s->errand[n++];
-        *e = (errand){is_outside ? -1 : s->pick[*next], *next, 1};
+        *e = (errand){is_outside ? -1 : s->pick[*next], *next, 1, lengths};
         const int left = CHUNK_DRAWS - draws, most = left < JOB_DRAWS ? left : JOB_DRAWS;
         while (++*next < count && !is_outside && e->n < most && s->pick[*next] == e->tree)
             e->n++;
-        draws += e->n;
+        draws += lengths_of(e);
     }
     return n;
 }
@@ -276,12 +306,12 @@ static int run_stratum(table_sampler *s, int count, int is_outside, uint32_t pas
         if (stop && stop(context))
             return ART_ERR_STOPPED;
         const int n = next_errands(s, &next, count, is_outside);
-        for (int i = 0, at = 0; i < n; at += s->errand[i++].n)
+        for (int i = 0, at = 0; i < n; at += lengths_of(&s->errand[i++]))
             prepare(s, i, &s->errand[i], at,
                     rng_at(s->set.seed, RNG_EVIDENCE_BRANCH, pass,
                            (uint32_t)(2 * s->errand[i].first + is_outside)));
         evidence_team_run(s->c->team, s->job, n);
-        for (int i = 0, at = 0; i < n; at += s->errand[i++].n) {
+        for (int i = 0, at = 0; i < n; at += lengths_of(&s->errand[i++])) {
             collect(s, &s->errand[i], &s->job[i], at);
             note(s, &s->errand[i], &s->job[i]);
         }
@@ -326,6 +356,12 @@ int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context)
 double table_sampler_error(const table_sampler *s)
 {
     return log_mean_error(&s->mean);
+}
+
+double table_sampler_pareto(table_sampler *s)
+{
+    const int n = s->passes * s->batch.k; /* keep_weights left as much room behind them */
+    return weights_pareto_k(s->weight, s->weight + n, n);
 }
 
 const particles *table_sampler_particles(const table_sampler *s)

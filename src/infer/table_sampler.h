@@ -3,8 +3,8 @@
  *
  * The trees are two strata. Those of the table are drawn from its distribution p, all others
  * from the network q; a draw of q that falls into the table has weight 0, for its stratum is
- * covered. Lengths come from the normal distribution r of their tree
- * (phylo/topology_evidence.h). With a K and b K of K draws for the two strata,
+ * covered. Lengths come from the proposal r of their tree (phylo/topology_evidence.h); outside,
+ * one of several draws that get their mean weight. With a K and b K of K draws for the two strata,
  *
  *     log weight = log p(data, tree, lengths) - log r(lengths | tree)
  *                  - log(a p(tree)) or - log(b q(tree)),
@@ -56,6 +56,9 @@ int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context);
 
 /* Of the log evidence, so far; +inf before the first pass. */
 double table_sampler_error(const table_sampler *s);
+
+/* Pareto k of all weights so far (weights.h). O(draws log draws). */
+double table_sampler_pareto(table_sampler *s);
 
 /* The draws of the last pass: [SAMPLER_REPEATS K], those of weight 0 (-inf) among them. */
 const particles *table_sampler_particles(const table_sampler *s);

@@ -369,6 +369,13 @@ static int model_freeze(topology_model *m, size_t max_bytes)
     return ART_OK;
 }
 
+static void model_flatten(topology_model *m, double power)
+{
+    artreeformer *a = self(m);
+    a->engine.trie.power = (real)power;
+    trie_clear(&a->engine.trie);
+}
+
 static int model_plain(topology_model *m, double *log_q, const int32_t *decision)
 {
     const artreeformer *a = self(m);
@@ -385,6 +392,7 @@ static const topology_model_ops artreeformer_ops = {
     .initialise = model_initialise,
     .changed = model_changed,
     .freeze = model_freeze,
+    .flatten = model_flatten,
     .plain = model_plain,
     .free = model_free,
 };

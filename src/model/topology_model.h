@@ -54,6 +54,11 @@ typedef struct topology_model_ops {
      * here, and used as it fills. max_bytes 0 goes back to keeping nothing. */
     int (*freeze)(topology_model *m, size_t max_bytes);
 
+    /* While frozen, and until freeze is called again: sample and score are those of a flatter
+     * distribution, in which the probabilities of every decision are raised to power, above 0
+     * and at most 1, and normalised. Proposals with longer tails come from it. */
+    void (*flatten)(topology_model *m, double power);
+
     /* log q of one tree in double by the plain definition (the oracle and run-time check). */
     int (*plain)(topology_model *m, double *log_q, const int32_t *decision);
 

@@ -9,7 +9,7 @@
 
 void trie_init(trie *t, int n_taxa)
 {
-    *t = (trie){.n_taxa = n_taxa};
+    *t = (trie){.n_taxa = n_taxa, .power = 1};
 }
 
 void trie_free(trie *t)
@@ -99,14 +99,16 @@ void trie_set(trie *t, int32_t entry, const real *logit)
 {
     trie_entry *e = &t->entry[entry];
     const int edges = topology_edges(e->leaves);
-    double *sum = t->sum + e->first, top = (double)logit[0], total = 0;
-    for (int i = 1; i < edges; i++)
-        top = fmax(top, (double)logit[i]);
+    real *kept = t->logit + e->first;
+    double *sum = t->sum + e->first, top = -HUGE_VAL, total = 0;
     for (int i = 0; i < edges; i++) {
-        total += exp((double)logit[i] - top);
+        kept[i] = t->power * logit[i];
+        top = fmax(top, (double)kept[i]);
+    }
+    for (int i = 0; i < edges; i++) {
+        total += exp((double)kept[i] - top);
         sum[i] = total;
     }
-    memcpy(t->logit + e->first, logit, (size_t)edges * sizeof *logit);
     e->log_total = top + log(total);
 }
 

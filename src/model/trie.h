@@ -43,6 +43,7 @@ typedef struct trie {
     int32_t *child;    /* [edges]: the entry behind an edge, or TRIE_NONE */
     real *logit;       /* [edges] */
     double *sum;       /* [edges]: sum of exp(logit - largest) up to and with this edge */
+    real power;        /* of the probabilities: logits are multiplied with it on their way in */
 } trie;
 
 void trie_init(trie *t, int n_taxa);
@@ -78,7 +79,8 @@ static inline int32_t trie_child(const trie *t, int32_t entry, int32_t edge)
 /* A new entry behind an edge that has none. */
 int32_t trie_add(trie *t, int32_t entry, int32_t edge);
 
-/* Sets the distribution of an entry from logits [2n-3]; needed before the two below. */
+/* Sets the distribution of an entry from logits [2n-3], raised to the trie's power; needed before
+ * the two below. */
 void trie_set(trie *t, int32_t entry, const real *logit);
 
 static inline int trie_is_set(const trie *t, int32_t entry)
