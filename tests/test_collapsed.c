@@ -30,11 +30,11 @@ static collapsed_settings quick(void)
 {
     collapsed_settings set = collapsed_defaults(5);
     set.capacity = 10000;
-    set.steps = 150;
+    set.fit.steps = 150;
     set.draws = 512;
     set.rounds = 3;
-    set.polish = 0.05;
-    set.polish_batch = 32;
+    set.fit.polish = 0.05;
+    set.fit.polish_batch = 32;
     return set;
 }
 
@@ -239,7 +239,7 @@ static void draws_make_up_for_the_table(void **state)
     set.explore.quiet = 0;
     set.explore.window = 0; /* nothing but the peak enters */
     set.explore.widen = 0;
-    set.steps = 1;
+    set.fit.steps = 1;
     set.rounds = 1;
     set.draws = 1;
     bench b;
@@ -265,7 +265,7 @@ static void draws_make_up_for_the_table(void **state)
 static void advance_to(bench *b, collapsed_stage stage, int64_t steps)
 {
     collapsed *c = b->c;
-    while (c->stage != stage || c->trainer->step - c->steps_before < steps) {
+    while (c->stage != stage || table_fit_steps(&c->fit) - c->fit.before < steps) {
         assert_true(c->stage <= stage);
         check_status(collapsed_advance(c, NULL));
     }
@@ -278,23 +278,23 @@ static void polishing_survives_accidents(void **state)
     problem p;
     bench b;
     collapsed_settings set = quick();
-    set.polish = 1e-6; /* not reached */
+    set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
     advance_to(&b, COLLAPSED_POLISH, 250);
     collapsed *c = b.c;
-    const double best = c->best_gap, rate = c->rate;
+    const double best = c->fit.best_gap, rate = c->fit.rate;
     assert_true(best < c->round[c->n_rounds - 1].gap);
     for (size_t i = 0; i < c->trees->params.total; i++)
         c->trees->params.value[i] *= 5;
     c->trees->ops->changed(c->trees);
     advance_to(&b, COLLAPSED_POLISH, 300);
-    check_near(c->gap, best, 0);
-    assert_true(c->rate < rate);
+    check_near(c->fit.gap, best, 0);
+    assert_true(c->fit.rate < rate);
     collapsed_hurry(c);
     run_rounds(&b);
     for (size_t i = 0; i < c->trees->params.total; i++)
-        assert_true(c->trainer->trees.average[i] == c->best[i]);
+        assert_true(c->fit.trainer->trees.average[i] == c->fit.best[i]);
     bench_free(&b);
     problem_free(&p);
 }

@@ -26,7 +26,7 @@ void art_infer_defaults(art_infer_settings *s)
                               .seed = 1,
                               .standard_error = COLLAPSED_ERROR,
                               .rounds = COLLAPSED_USUAL_ROUNDS,
-                              .fit_steps = COLLAPSED_STEPS,
+                              .fit_steps = TABLE_FIT_STEPS,
                               .table_bytes = COLLAPSED_MEMORY,
                               .steps = 50000,
                               .anneal_steps = 25000,
@@ -185,8 +185,8 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     collapsed_settings plan = collapsed_defaults(s->seed);
     plan.capacity = topology_table_capacity(a->data.n_taxa, (double)s->table_bytes);
     plan.rounds = s->rounds;
-    plan.steps = s->fit_steps;
-    plan.polish = s->gap;
+    plan.fit.steps = s->fit_steps;
+    plan.fit.polish = s->gap;
     plan.error = s->standard_error;
     plan.sampled = answer_draws(PARTICLES);
     int status = branch_problem_init(&problem, &a->data, row, model, s->prior_rate);

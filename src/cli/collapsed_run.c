@@ -73,12 +73,12 @@ static collapsed_settings settings_of(const collapsed_options *o, const job *j, 
     const double limit = j->run.set->time_limit;
     collapsed_settings set = collapsed_defaults((uint64_t)j->run.session->common->seed);
     set.capacity = topology_table_capacity(n, (double)o->memory);
-    set.batch = (int)o->fit_batch;
-    set.rate = o->fit_rate;
-    set.steps = o->fit_steps;
+    set.fit.batch = (int)o->fit_batch;
+    set.fit.rate = o->fit_rate;
+    set.fit.steps = o->fit_steps;
     set.rounds = (int)o->rounds;
     set.news = o->news;
-    set.polish = o->gap > 0 ? o->gap : limit > 0 ? POLISH_WITH_LIMIT : 0;
+    set.fit.polish = o->gap > 0 ? o->gap : limit > 0 ? POLISH_WITH_LIMIT : 0;
     set.error = o->se;
     set.sampled = passes;
     return set;
@@ -90,15 +90,14 @@ static void show(work *w)
     const collapsed *c = w->c;
     static const char *const UNIT[] = {"trees", "trees", "steps", "draws", "steps", ""};
     const bool fits = c->stage == COLLAPSED_FIT || c->stage == COLLAPSED_POLISH;
-    const double gap = c->stage == COLLAPSED_FIT ? c->round[c->n_rounds].gap : c->gap;
-    const double done = fits                         ? (double)c->trainer->step
+    const double done = fits                         ? (double)table_fit_steps(&c->fit)
                         : c->stage == COLLAPSED_DRAW ? (double)c->looked
                                                      : (double)c->table.count;
     if (c->stage != w->shown)
         progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], 0, done);
     w->shown = c->stage;
-    if (fits && gap < DBL_MAX)
-        progress_update(&w->line, done, "%.4f nats from the table", gap);
+    if (fits && c->fit.gap < DBL_MAX)
+        progress_update(&w->line, done, "%.4f nats from the table", c->fit.gap);
     else
         progress_update(&w->line, done, "round %d", c->n_rounds + 1);
 }
@@ -199,7 +198,7 @@ static json_t *facts_json(const collapsed *c, const sampler_facts *f)
     for (int i = 0; i < c->n_rounds; i++)
         json_array_append_new(rounds, round_json(&c->round[i]));
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method",
-                     "collapsed", "steps", (json_int_t)c->trainer->step, "table_trees",
+                     "collapsed", "steps", (json_int_t)table_fit_steps(&c->fit), "table_trees",
                      (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
                      "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
                      "explore_scored", (json_int_t)n->scored, "explore_fitted",

@@ -20,7 +20,7 @@ typedef struct collapsed_options {
 #define COLLAPSED_DEFAULTS                                                                      \
     {                                                                                           \
         .se = COLLAPSED_ERROR, .news = COLLAPSED_NEWS, .rounds = COLLAPSED_USUAL_ROUNDS,        \
-        .fit_steps = COLLAPSED_STEPS, .fit_batch = COLLAPSED_BATCH, .fit_rate = COLLAPSED_RATE, \
+        .fit_steps = TABLE_FIT_STEPS, .fit_batch = TABLE_FIT_BATCH, .fit_rate = TABLE_FIT_RATE, \
         .memory = COLLAPSED_MEMORY                                                              \
     }
 

@@ -9,9 +9,8 @@
  *            standard errors of the latter
  *     error  the standard error that the final answer will have (table_sampler.h)
  *
- * After the rounds the network may be polished: fitted further, in larger batches and with a rate
- * that falls whenever the gap stops falling, until the gap is as wanted. The answer does not
- * need that; who wants the network itself does.
+ * After the rounds the network may be polished (table_fit.h). The answer does not need that; who
+ * wants the network itself does.
  *
  *     collapsed *c;
  *     status = collapsed_create(&c, &problem, &alignment, taxon, trees, &settings, threads);
@@ -26,9 +25,8 @@
 #define INFER_COLLAPSED_H
 
 #include "infer/explore.h"
-#include "infer/fit_targets.h"
 #include "infer/table_evidence.h"
-#include "infer/train.h"
+#include "infer/table_fit.h"
 
 #include <stdbool.h>
 
@@ -37,27 +35,21 @@ typedef struct collapsed_settings {
     explore_settings explore;
     size_t capacity;    /* trees of the table */
     int64_t expansions; /* of trees in one round, at most */
-    int batch;          /* trees of a fitting step */
-    double rate;        /* of fitting */
-    int64_t steps;      /* of fitting in one round, at most */
-    double gap;         /* KL(table || q), nats, at which it ends before */
-    int draws;          /* from q in one round */
-    int rounds;         /* at most */
+    table_fit_settings fit;
+    int draws;  /* from q in one round */
+    int rounds; /* at most */
     /* The criteria. */
     double news;
     double agree;
     double error;
-    double sampled;   /* draws from q that the final answer can have, for `error` */
-    double polish;    /* gap that is wanted in the end; 0 for no polishing */
-    int polish_batch; /* trees of its steps; up to ten times as many where few are distinct */
+    double sampled; /* draws from q that the final answer can have, for `error` */
 } collapsed_settings;
 
 /* The defaults of those that users choose. */
-#define COLLAPSED_RATE   1e-3
 #define COLLAPSED_NEWS   0.02
 #define COLLAPSED_ERROR  0.02
 #define COLLAPSED_MEMORY ((int64_t)512 << 20) /* bytes of the table */
-enum { COLLAPSED_BATCH = 16, COLLAPSED_STEPS = 2000, COLLAPSED_USUAL_ROUNDS = 8 };
+enum { COLLAPSED_USUAL_ROUNDS = 8 };
 
 collapsed_settings collapsed_defaults(uint64_t seed);
 
@@ -85,7 +77,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 11 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 7, COLLAPSED_LEVELS = 7 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -95,9 +87,7 @@ typedef struct collapsed {
     topology_table table;
     explorer *explorer;
     evidence_team *team;
-    task *fit;           /* of q .. */
-    fit_targets targets; /* .. to these; none before the first fit */
-    trainer *trainer;    /* NULL before the first fit */
+    table_fit fit;
     /* The draws of a round. */
     int32_t *drawn; /* [draws][N-3] */
     double *log_q;  /* [draws] */
@@ -105,20 +95,15 @@ typedef struct collapsed {
     /* Where it is. */
     collapsed_stage stage;
     bool hurry;
+    bool ended; /* the rounds */
     int n_rounds;
     collapsed_round round[COLLAPSED_ROUNDS];
     int64_t expanded_before; /* at the beginning of the round */
-    int64_t steps_before;
-    int64_t looked;    /* draws of the round that have been dealt with */
-    int64_t found;     /* new trees that they brought: those with the mark TABLE_DRAWN */
-    log_mean weights;  /* of the draws, by g */
-    log_mean outside;  /* the same, 0 for those that were in the table */
-    double rate;       /* of fitting, now */
-    double gap;        /* the last that was measured while polishing */
-    double gap_before; /* the one that the next ones are compared with */
-    real *best;        /* [parameters] of the network, that had .. */
-    double best_gap;   /* .. the least gap while polishing; NULL before */
-    double inside;     /* standard deviation of a draw's weight in the table, over its mean */
+    int64_t looked;          /* draws of the round that have been dealt with */
+    int64_t found;           /* new trees that they brought: those with the mark TABLE_DRAWN */
+    log_mean weights;        /* of the draws, by g */
+    log_mean outside;        /* the same, 0 for those that were in the table */
+    double inside;           /* standard deviation of a draw's weight in the table, over its mean */
     int64_t saved_counts[COLLAPSED_COUNTS];
     double saved_levels[COLLAPSED_LEVELS];
 } collapsed;

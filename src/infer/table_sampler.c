@@ -378,6 +378,7 @@ static int report(table_sampler *s, sampler_facts *facts)
     split_table *splits = &s->posterior.splits;
     const double all = topology_table_log_sum(t, 0, 0), total = raw->total;
     int status = tree_set_init(&better, &raw->taxa);
+    topology_table_forget_lengths(&s->c->table); /* the set of trees takes as much */
     split_table_reset(splits);
     for (size_t i = 0; i < t->count && !status; i++) {
         const double p = exp(t->g[i] - all) * (1 - facts->outside);

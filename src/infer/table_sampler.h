@@ -73,7 +73,8 @@ typedef struct sampler_facts {
     table_improvement blend;
 } sampler_facts;
 
-/* Ends it. The posterior takes over what was gathered; free it with posterior_free. */
+/* Ends it: the table has no lengths afterwards. The posterior takes over what was gathered; free it
+ * with posterior_free. */
 int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
 
 #endif

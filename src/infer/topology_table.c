@@ -196,6 +196,12 @@ void topology_table_lengths(double *length, const topology_table *t, size_t i)
         length[k] = (double)t->length[i * t->n_edges + k];
 }
 
+void topology_table_forget_lengths(topology_table *t)
+{
+    free(t->length);
+    t->length = NULL;
+}
+
 double topology_table_log_sum(const topology_table *t, uint8_t with, uint8_t without)
 {
     double top = -HUGE_VAL, sum = 0;

@@ -93,6 +93,10 @@ void topology_table_set_offset(topology_table *t, double offset);
 /* The lengths [E] of tree i in double. */
 void topology_table_lengths(double *length, const topology_table *t, size_t i);
 
+/* Gives the memory of the lengths back, more than half of all. None may be asked for afterwards,
+ * and no tree added. */
+void topology_table_forget_lengths(topology_table *t);
+
 /* log sum exp g over the trees that have all the bits `with` and none of `without`; -inf if
  * there are none. With 0, 0: the evidence of the table, but for the prior of one topology.
  * O(count). */
