@@ -191,11 +191,12 @@ static void end_round(collapsed *c)
     r->error = r->spread / sqrt(c->set.sampled);
     r->done = collapsed_is_complete(c, r) && r->error <= c->set.error;
     c->expanded_before = explorer_counts(c->explorer)->expanded;
+    const bool is_rough = c->set.fit.polish > 0 && c->fit.gap > c->set.fit.polish;
     c->ended = r->done != 0 || c->hurry || c->n_rounds >= c->set.rounds;
     if (!c->ended)
         c->stage = COLLAPSED_EXPLORE;
     else
-        c->stage = c->set.fit.polish > 0 && !c->hurry ? COLLAPSED_IMPROVE : COLLAPSED_DONE;
+        c->stage = is_rough && !c->hurry ? COLLAPSED_IMPROVE : COLLAPSED_DONE;
 }
 
 /* Deals with some of the draws: what is new enters the table. */
