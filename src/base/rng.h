@@ -29,6 +29,7 @@ enum rng_purpose {
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */
     RNG_SAMPLE_BRANCH = 14,
+    RNG_SCREEN = 15, /* which draws with light weights are kept */
 };
 
 typedef struct rng {

@@ -12,10 +12,13 @@ enum {
     JOB_DRAWS = 128,    /* lengths that one job draws, at most */
     CHUNK_DRAWS = 1024, /* lengths that are drawn between two looks at stop */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
+    SCREENED = 256,     /* trees outside that are looked at between two looks at stop */
     OUTSIDE_DRAWS = 16, /* lengths for a tree outside: finding its mode costs more than they do */
 };
 
 static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6;
+static const double LIGHT = 0.1;  /* a weight, over the mean of all, that is not worth the work */
+static const double JUDGED = 0.1; /* tolerance of the mode for seeing that */
 
 /* Consecutive draws of one tree: where their results go. */
 typedef struct errand {
@@ -187,6 +190,50 @@ static int draw_outside(table_sampler *s, uint32_t pass, int *status)
     return outside;
 }
 
+/* The diagonal approximation for n trees outside: s->job[i] for outside_draw[first + i]. */
+static void judge(table_sampler *s, int first, int n)
+{
+    const topology_table *t = &s->c->table;
+    for (int i = 0; i < n; i++) {
+        s->job[i] = (evidence_job){
+            .decision = s->drawn + (size_t)s->outside_draw[first + i] * t->n_decisions,
+            .length = s->mode + (size_t)i * t->n_edges,
+            .tolerance = JUDGED,
+            .shape = EVIDENCE_DIAGONAL,
+        };
+        memcpy(s->job[i].length, s->guess, t->n_edges * sizeof *s->guess);
+    }
+    evidence_team_run(s->c->team, s->job, n);
+}
+
+/* Of the trees outside that will have light weights only as many are kept, by chance, as make up
+ * for the others; log_q becomes that of the draws that are kept. Shortens the list outside_draw. */
+static int screen(table_sampler *s, int *count, uint32_t pass, sampler_stop *stop, void *context)
+{
+    const topology_table *t = &s->c->table;
+    const double all =
+        topology_table_log_sum(t, 0, 0) - t->offset + log((double)s->k_network / s->set.particles);
+    int kept = 0;
+    for (int first = 0; first < *count; first += SCREENED) {
+        const int n = *count - first < SCREENED ? *count - first : SCREENED;
+        if (stop && stop(context))
+            return ART_ERR_STOPPED;
+        judge(s, first, n);
+        for (int i = 0; i < n; i++) {
+            const int draw = s->outside_draw[first + i];
+            const double weight = exp(s->job[i].laplace - all - s->log_q[draw]);
+            const double chance = s->job[i].status ? 1 : fmin(1, weight / LIGHT);
+            rng stream = rng_at(s->set.seed, RNG_SCREEN, pass, (uint32_t)draw);
+            if (rng_uniform(&stream) >= chance)
+                continue;
+            s->log_q[draw] += log(chance);
+            s->outside_draw[kept++] = draw;
+        }
+    }
+    *count = kept;
+    return ART_OK;
+}
+
 /* Draw i of an errand, as a number of its stratum. */
 static int draw_of(const table_sampler *s, const errand *e, int i)
 {
@@ -343,7 +390,9 @@ int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context)
     rng stream = rng_at(s->set.seed, RNG_POSTERIOR, pass, 0);
     pick_trees(s, &stream);
     explorer_guess(s->c->explorer, s->guess);
-    const int outside = draw_outside(s, pass, &status);
+    int outside = draw_outside(s, pass, &status);
+    if (!status)
+        status = screen(s, &outside, pass, stop, context);
     if (!status)
         status = run_stratum(s, SAMPLER_REPEATS * s->k_table, 0, pass, stop, context);
     if (!status)

@@ -4,7 +4,9 @@
  * The trees are two strata. Those of the table are drawn from its distribution p, all others
  * from the network q; a draw of q that falls into the table has weight 0, for its stratum is
  * covered. Lengths come from the proposal r of their tree (phylo/topology_evidence.h); outside,
- * one of several draws that get their mean weight. With a K and b K of K draws for the two strata,
+ * one of several draws that get their mean weight, and trees that will have light weights are
+ * kept with a chance, by which their weights are divided. With a K and b K of K draws for the two
+ * strata,
  *
  *     log weight = log p(data, tree, lengths) - log r(lengths | tree)
  *                  - log(a p(tree)) or - log(b q(tree)),
