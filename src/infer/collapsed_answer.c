@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-    LEAST_PASSES = 3, /* for the probabilities of trees */
-    BATCH = 64,       /* of a step of fitting branch lengths */
+    LEAST_PASSES = 3,    /* for the probabilities of trees */
+    DOUBTFUL_PASSES = 8, /* if their weights are not dependable */
+    BATCH = 64,          /* of a step of fitting branch lengths */
 };
 
 static const double LENGTH_RATE = 0.002;
@@ -32,10 +33,12 @@ static void show(const answer_watch *w, answer_part part, int64_t done, double e
         w->see(w->context, part, done, error);
 }
 
-/* An error that is small because the large weights have not been met yet is none. */
-static bool is_enough(table_sampler *s, double error)
+/* An error that is small because the large weights have not been met yet is none; but there is an
+ * end to waiting for them. */
+static bool is_enough(table_sampler *s, int64_t passes, double error)
 {
-    return table_sampler_error(s) <= error && !*evidence_warning(table_sampler_pareto(s));
+    return table_sampler_error(s) <= error &&
+           (passes >= DOUBTFUL_PASSES || !*evidence_warning(table_sampler_pareto(s)));
 }
 
 /* Passes until the error is as wanted, the most are made or it is late. */
@@ -47,7 +50,7 @@ static int make_passes(table_sampler *s, const answer_settings *set, const answe
     for (int64_t i = 0; i < set->passes && !status; i++) {
         if (i > 0 && w->late && w->late(w->context))
             break;
-        if (i >= least && is_enough(s, set->error))
+        if (i >= least && is_enough(s, i, set->error))
             break;
         status = table_sampler_pass(s, w->stop, w->context);
         show(w, ANSWER_PASSES, i + 1, table_sampler_error(s));

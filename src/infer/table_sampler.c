@@ -13,7 +13,8 @@ enum {
     CHUNK_DRAWS = 1024, /* lengths that are drawn between two looks at stop */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
     SCREENED = 256,     /* trees outside that are looked at between two looks at stop */
-    OUTSIDE_DRAWS = 16, /* lengths for a tree outside: finding its mode costs more than they do */
+    OUTSIDE_DRAWS = 16, /* lengths for a tree outside .. */
+    SINGLE_DRAWS = 8,   /* .. or drawn once: finding its mode costs more than they do */
 };
 
 static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6;
@@ -333,13 +334,13 @@ static void note(table_sampler *s, const errand *e, const evidence_job *job)
 static int next_errands(table_sampler *s, int *next, int count, int is_outside)
 {
     int n = 0, draws = 0;
-    const int lengths = is_outside ? OUTSIDE_DRAWS : 1;
-    while (*next < count && draws + lengths <= CHUNK_DRAWS) {
+    while (*next < count && draws + OUTSIDE_DRAWS <= CHUNK_DRAWS) {
         errand *e = &s->errand[n++];
-        *e = (errand){is_outside ? -1 : s->pick[*next], *next, 1, lengths};
+        *e = (errand){is_outside ? -1 : s->pick[*next], *next, 1, 1};
         const int left = CHUNK_DRAWS - draws, most = left < JOB_DRAWS ? left : JOB_DRAWS;
         while (++*next < count && !is_outside && e->n < most && s->pick[*next] == e->tree)
             e->n++;
+        e->lengths = is_outside ? OUTSIDE_DRAWS : e->n == 1 ? SINGLE_DRAWS : 1;
         draws += lengths_of(e);
     }
     return n;
