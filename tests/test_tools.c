@@ -117,7 +117,8 @@ static void mrbayes_reads_the_alignment(void **state)
 static void make_inference(void)
 {
     run_well("simulate -n 8 -l 100 --prefix x --quiet --format nexus");
-    run_well("infer -s x.nex --prefix r --hidden 8 --heads 2 --posterior-sample 20 --quiet");
+    run_well("infer -s x.nex --prefix r --hidden 8 --heads 2 --posterior-sample 20 --quiet "
+             "--branch-hidden 8 --evidence-particles 100");
 }
 
 static void ape_reads_what_infer_writes(void **state)
