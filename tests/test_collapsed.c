@@ -75,9 +75,9 @@ typedef struct result {
     sampler_facts facts;
 } result;
 
-static void answer(result *r, bench *b, int passes, int k)
+static void answer_with(result *r, bench *b, int passes, int k, double network)
 {
-    const sampler_settings set = {k, 100, table_sampler_share(b->c), 6};
+    const sampler_settings set = {k, 100, network, 6};
     table_sampler *s;
     collapsed_settle(b->c);
     check_status(table_sampler_create(&s, b->c, &b->names, &set));
@@ -85,6 +85,11 @@ static void answer(result *r, bench *b, int passes, int k)
         check_status(table_sampler_pass(s, NULL, NULL));
     check_status(table_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
     table_sampler_free(s);
+}
+
+static void answer(result *r, bench *b, int passes, int k)
+{
+    answer_with(r, b, passes, k, table_sampler_share(b->c));
 }
 
 /* Evidence within four of its stated errors, topology probabilities as enumeration has them. */
@@ -225,15 +230,9 @@ static void a_resumed_run_is_the_same(void **state)
     problem_free(&p);
 }
 
-/* The table starts with one tree: what the network draws must find and weigh the rest. */
-static void draws_make_up_for_the_table(void **state)
+/* Rounds that leave the table with hardly more than one tree, and a network that knows little. */
+static void leave_one_tree(bench *b, const alignment *a)
 {
-    (void)state;
-    small_alignment five;
-    small_alignment_init(&five, 5,
-                         (const char *[]){"AAGTCA", "AAGTCA", "CCGTGA", "CCTTCA", "CCTTCT"});
-    double exact[15];
-    const double log_evidence = exact_posterior(exact, &five.a, RATE);
     collapsed_settings set = quick();
     set.explore.starts = 1;
     set.explore.quiet = 0;
@@ -242,22 +241,66 @@ static void draws_make_up_for_the_table(void **state)
     set.fit.steps = 1;
     set.rounds = 1;
     set.draws = 1;
-    bench b;
-    result r;
-    bench_init(&b, &five.a, &set, 1);
-    run_rounds(&b);
-    assert_true(b.c->table.count <= 3);
-    answer(&r, &b, 3, 2000);
-    assert_true(r.facts.outside > 0.1);
-    assert_true(r.evidence.log_evidence_se < 0.05);
-    check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+    bench_init(b, a, &set, 1);
+    run_rounds(b);
+    assert_true(b->c->table.count <= 3);
+}
+
+/* The share of the posterior of five taxa, by enumeration, that the table has. */
+static double exact_inside(const topology_table *t, const double exact[15])
+{
     double inside = 0;
     for (int i = 0; i < 15; i++) {
         int32_t decision[2];
         exact_tree(decision, i, 5);
-        inside += topology_table_find(&b.c->table, decision) >= 0 ? exact[i] : 0;
+        inside += topology_table_find(t, decision) >= 0 ? exact[i] : 0;
     }
-    check_near(r.facts.outside, 1 - inside, 4 * r.facts.outside_error + 0.02);
+    return inside;
+}
+
+/* What the network draws must find and weigh the rest. */
+static void draws_make_up_for_the_table(void **state)
+{
+    (void)state;
+    small_alignment five;
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAGTCA", "AAGTCA", "CCGTGA", "CCTTCA", "CCTTCT"});
+    double exact[15];
+    const double log_evidence = exact_posterior(exact, &five.a, RATE);
+    bench b;
+    result r;
+    leave_one_tree(&b, &five.a);
+    answer(&r, &b, 3, 2000);
+    assert_true(r.facts.outside > 0.1);
+    assert_true(r.evidence.log_evidence_se < 0.05);
+    check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+    check_near(r.facts.outside, 1 - exact_inside(&b.c->table, exact),
+               4 * r.facts.outside_error + 0.02);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+}
+
+/* Clear data, many draws from the network: most have light weights and are dropped, and what is
+ * kept makes up for them. */
+static void light_draws_are_made_up_for(void **state)
+{
+    (void)state;
+    small_alignment five;
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAAAAAAAAAAAGGGGGGGGGGGG", "AAAAAAAAAAAAGGGGGGGGGGGG",
+                                          "CCCCCCAAAAAAGGGGGGGGGGGG", "CCCCCCCCCCCCGGGGGGGGGGGG",
+                                          "CCCCCCCCCCCCGGGGGGGGGGGG"});
+    double exact[15];
+    exact_posterior(exact, &five.a, RATE);
+    bench b;
+    result r;
+    leave_one_tree(&b, &five.a);
+    answer_with(&r, &b, 10, 2000, 0.9);
+    const double outside = 1 - exact_inside(&b.c->table, exact);
+    /* of the two, the first says that weights are light, the second that a lack would be seen */
+    assert_true(outside < 1e-4);
+    assert_true(r.facts.outside_error < 0.3 * outside);
+    check_near(r.facts.outside, outside, 4 * r.facts.outside_error);
     posterior_free(&r.posterior);
     bench_free(&b);
 }
@@ -281,16 +324,16 @@ static void polishing_survives_accidents(void **state)
     set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
-    advance_to(&b, COLLAPSED_POLISH, 250);
+    advance_to(&b, COLLAPSED_POLISH, 350);
     collapsed *c = b.c;
     const double best = c->fit.best_gap, rate = c->fit.rate;
     assert_true(best < c->round[c->n_rounds - 1].gap);
     for (size_t i = 0; i < c->trees->params.total; i++)
         c->trees->params.value[i] *= 5;
     c->trees->ops->changed(c->trees);
-    advance_to(&b, COLLAPSED_POLISH, 300);
+    advance_to(&b, COLLAPSED_POLISH, 400);
     check_near(c->fit.gap, best, 0);
-    assert_true(c->fit.rate < rate);
+    check_near(c->fit.rate, 0.6 * rate, 0); /* for this, no window ends at 400 steps */
     collapsed_hurry(c);
     run_rounds(&b);
     for (size_t i = 0; i < c->trees->params.total; i++)
@@ -333,6 +376,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         in_scratch_folder(a_resumed_run_is_the_same),
         cmocka_unit_test(draws_make_up_for_the_table),
+        cmocka_unit_test(light_draws_are_made_up_for),
         cmocka_unit_test(polishing_survives_accidents),
         cmocka_unit_test(hurry_ends_it),
     };

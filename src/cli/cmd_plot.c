@@ -154,11 +154,15 @@ static int add_point(curve *c, double x, double y)
     return ART_OK;
 }
 
+/* Whether that axis, SCALE_X or SCALE_Y, is logarithmic. */
+static bool is_log(const settings *set, enum plot_scale axis)
+{
+    return set->scale == (int)axis || set->scale == SCALE_BOTH;
+}
+
 static bool has_place(const settings *set, double x, double y)
 {
-    const bool log_x = set->scale == SCALE_X || set->scale == SCALE_BOTH;
-    const bool log_y = set->scale == SCALE_Y || set->scale == SCALE_BOTH;
-    return (!log_x || x > 0) && (!log_y || y > 0);
+    return (!is_log(set, SCALE_X) || x > 0) && (!is_log(set, SCALE_Y) || y > 0);
 }
 
 static int add_row(drawing *w, const char *path, const double *value, const char *label, diag *d)
@@ -203,8 +207,8 @@ static int draw(const drawing *w, buffer *out)
     const plot p = {.title = set->title ? set->title : "",
                     .x_name = set->x_name ? set->x_name : set->x,
                     .y_name = set->y_name ? set->y_name : set->y,
-                    .log_x = set->scale == SCALE_X || set->scale == SCALE_BOTH,
-                    .log_y = set->scale == SCALE_Y || set->scale == SCALE_BOTH,
+                    .log_x = is_log(set, SCALE_X),
+                    .log_y = is_log(set, SCALE_Y),
                     .diagonal = set->diagonal};
     plot_series series[PLOT_SERIES];
     for (int i = 0; i < w->curves; i++)

@@ -24,7 +24,7 @@ size_t thin(size_t *kept, double *stands_for, const double *weight, size_t count
         kept[n] = n;
         stands_for[n] = weight[n];
     }
-    const double share = light / (double)(most - heavy);
+    const double share = heavy < count ? light / (double)(most - heavy) : 0;
     double sum = 0;
     for (size_t i = heavy; i < count && n < most; i++) {
         sum += weight[i];

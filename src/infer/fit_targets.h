@@ -19,7 +19,7 @@ typedef struct fit_targets {
     double *log_p;     /* [count] the table's own log-probabilities */
 } fit_targets;
 
-/* At most `most` trees. O(trees log trees) time, 8 bytes a tree besides the result. */
+/* At most `most` trees. O(trees log trees) time, 16 bytes a tree besides the result. */
 int fit_targets_choose(fit_targets *f, const topology_table *t, size_t most);
 void fit_targets_free(fit_targets *f); /* safe on a zeroed one */
 

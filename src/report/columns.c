@@ -20,7 +20,7 @@ typedef struct reader {
     const char *wanted[MOST + 1]; /* the names, then the label's or NULL */
     bool found[MOST + 1];
     suggestion nearest[MOST + 1];
-    size_t room;
+    size_t room, label_room;
     diag *d;
 } reader;
 
@@ -46,19 +46,15 @@ static int recognise(reader *r, const char *name)
 static int add_row(reader *r)
 {
     columns *c = r->out;
-    if (c->rows == r->room) {
-        const size_t room = r->room ? 2 * r->room : 64;
-        double *value = mem_resize(c->value, room, (size_t)c->count * sizeof *value);
-        if (!value)
+    double *value = mem_grow(c->value, &r->room, c->rows, (size_t)c->count * sizeof *value);
+    if (!value)
+        return ART_ERR_NOMEM;
+    c->value = value;
+    if (c->label) {
+        char **label = mem_grow(c->label, &r->label_room, c->rows, sizeof *label);
+        if (!label)
             return ART_ERR_NOMEM;
-        c->value = value;
-        if (c->label) {
-            char **label = mem_resize(c->label, room, sizeof *label);
-            if (!label)
-                return ART_ERR_NOMEM;
-            c->label = label;
-        }
-        r->room = room;
+        c->label = label;
     }
     for (int i = 0; i < c->count; i++)
         c->value[c->rows * (size_t)c->count + (size_t)i] = NAN;
