@@ -29,15 +29,20 @@ static void folder_close(folder *f)
 }
 
 /* A small checkpoint that says which one it is. */
-static void save(const folder *f, int64_t number)
+static void save_beside(const folder *f, int64_t number, bool is_damaged)
 {
     safetensors s = {0};
     float weights[6] = {1, 2, 3, 4, 5, (float)number};
     check_status(safetensors_set(&s, "identity", "{\"seed\": 1}"));
     check_status(safetensors_add(&s, "number", TENSOR_I64, 1, (size_t[]){1}, &number));
     check_status(safetensors_add(&s, "weights", TENSOR_F32, 2, (size_t[]){2, 3}, weights));
-    check_status(checkpoint_write(&s, f->prefix, NULL));
+    check_status(checkpoint_write(&s, f->prefix, is_damaged, NULL));
     safetensors_free(&s);
+}
+
+static void save(const folder *f, int64_t number)
+{
+    save_beside(f, number, false);
 }
 
 /* The number of the checkpoint that is read, or -1. */
@@ -45,8 +50,10 @@ static int64_t load(const folder *f, diag *d)
 {
     safetensors s = {0};
     char name[4096];
-    if (checkpoint_read(&s, name, sizeof name, f->prefix, d) != ART_OK)
+    bool is_previous;
+    if (checkpoint_read(&s, name, sizeof name, &is_previous, f->prefix, d) != ART_OK)
         return -1;
+    assert_int_equal(is_previous, strcmp(name, f->previous) == 0);
     int64_t number = *(const int64_t *)safetensors_find(&s, "number")->data;
     safetensors_free(&s);
     return number;
@@ -89,6 +96,23 @@ static void previous_is_kept(void **state)
     assert_int_equal(d.count, 1);
     assert_int_equal(d.message[0].level, DIAG_WARNING);
     diag_free(&d);
+    folder_close(&f);
+}
+
+/* A damaged checkpoint does not take the place of the good one before it. */
+static void the_last_good_one_stays(void **state)
+{
+    (void)state;
+    folder f;
+    folder_open(&f);
+    save(&f, 1);
+    save(&f, 2);
+    spill(f.present, "damaged", 7);
+    assert_int_equal(load(&f, NULL), 1);
+    save_beside(&f, 3, true);
+    assert_int_equal(load(&f, NULL), 3);
+    spill(f.present, "damaged", 7);
+    assert_int_equal(load(&f, NULL), 1);
     folder_close(&f);
 }
 
@@ -153,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(previous_is_kept),
+        cmocka_unit_test(the_last_good_one_stays),
         cmocka_unit_test(every_truncation_is_noticed),
         cmocka_unit_test(every_bit_flip_is_noticed),
         cmocka_unit_test(both_damaged_is_an_error),

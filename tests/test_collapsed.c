@@ -104,6 +104,7 @@ static void check_exact(const alignment *a, double most_variation)
     run_rounds(&b);
     answer(&r, &b, 3, 1000);
     assert_true(r.evidence.log_evidence_se < 0.02);
+    assert_true(r.evidence.lower_bound_k < r.evidence.log_evidence);
     check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
     for (int i = 0; i < exact_trees(a->n_taxa); i++) {
         int32_t decision[4];
@@ -246,13 +247,13 @@ static void leave_one_tree(bench *b, const alignment *a)
     assert_true(b->c->table.count <= 3);
 }
 
-/* The share of the posterior of five taxa, by enumeration, that the table has. */
-static double exact_inside(const topology_table *t, const double exact[15])
+/* The share of the posterior, by enumeration, that the table has. */
+static double exact_inside(const topology_table *t, const double *exact)
 {
     double inside = 0;
-    for (int i = 0; i < 15; i++) {
-        int32_t decision[2];
-        exact_tree(decision, i, 5);
+    for (int i = 0; i < exact_trees(t->n_taxa); i++) {
+        int32_t decision[4];
+        exact_tree(decision, i, t->n_taxa);
         inside += topology_table_find(t, decision) >= 0 ? exact[i] : 0;
     }
     return inside;
@@ -271,11 +272,11 @@ static void draws_make_up_for_the_table(void **state)
     result r;
     leave_one_tree(&b, &five.a);
     answer(&r, &b, 3, 2000);
-    assert_true(r.facts.outside > 0.1);
+    assert_true(r.evidence.outside > 0.1);
     assert_true(r.evidence.log_evidence_se < 0.05);
     check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
-    check_near(r.facts.outside, 1 - exact_inside(&b.c->table, exact),
-               4 * r.facts.outside_error + 0.02);
+    check_near(r.evidence.outside, 1 - exact_inside(&b.c->table, exact),
+               4 * r.evidence.outside_se + 0.02);
     posterior_free(&r.posterior);
     bench_free(&b);
 }
@@ -299,9 +300,34 @@ static void light_draws_are_made_up_for(void **state)
     const double outside = 1 - exact_inside(&b.c->table, exact);
     /* of the two, the first says that weights are light, the second that a lack would be seen */
     assert_true(outside < 1e-4);
-    assert_true(r.facts.outside_error < 0.3 * outside);
-    check_near(r.facts.outside, outside, 4 * r.facts.outside_error);
+    assert_true(r.evidence.outside_se < 0.3 * outside);
+    check_near(r.evidence.outside, outside, 4 * r.evidence.outside_se);
     posterior_free(&r.posterior);
+    bench_free(&b);
+}
+
+/* Draws that a full table has no room for are told from those that it takes, and do not pass for
+ * nothing. */
+static void a_full_table_is_noticed(void **state)
+{
+    (void)state;
+    small_alignment six;
+    small_alignment_init(&six, 6, (const char *[]){"AAG", "AAG", "CAG", "CGG", "CGT", "AGT"});
+    double exact[MOST_TREES];
+    const double log_evidence = exact_posterior(exact, &six.a, RATE);
+    collapsed_settings set = quick();
+    set.capacity = 8;
+    set.draws = 4096;
+    bench b;
+    bench_init(&b, &six.a, &set, 1);
+    run_rounds(&b);
+    const collapsed_round *last = &b.c->round[b.c->n_rounds - 1];
+    const double outside = 1 - exact_inside(&b.c->table, exact);
+    assert_true(b.c->table.evicted > 0 && outside > 0.1);
+    check_near(last->missed, outside, 0.2 * outside);
+    assert_true(last->news < 0.1 * outside);
+    /* by the diagonal approximation, with the offset of the best trees */
+    check_near(last->log_network, log_evidence, 0.1);
     bench_free(&b);
 }
 
@@ -377,6 +403,7 @@ int main(void)
         in_scratch_folder(a_resumed_run_is_the_same),
         cmocka_unit_test(draws_make_up_for_the_table),
         cmocka_unit_test(light_draws_are_made_up_for),
+        cmocka_unit_test(a_full_table_is_noticed),
         cmocka_unit_test(polishing_survives_accidents),
         cmocka_unit_test(hurry_ends_it),
     };

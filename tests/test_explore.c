@@ -211,15 +211,39 @@ static void given_trees(void **state)
     for (int i = 0; i < 30; i++)
         exact_tree(decision[i], 37 * (i % 20), SMALL); /* ten come twice */
     int64_t found;
-    check_status(explorer_add(b.x, decision[0], 30, &found));
+    double g[30], again[30];
+    check_status(explorer_add(b.x, g, decision[0], 30, &found));
     assert_int_equal(found, 20);
+    for (int i = 0; i < 30; i++)
+        check_near(g[i], laplace[37 * (i % 20)], 0.02);
     assert_int_equal(b.table.count, 20);
     for (size_t i = 0; i < 20; i++) {
         assert_int_equal(b.table.mark[i], TABLE_DRAWN);
         check_near(b.table.laplace[i], laplace[37 * i], 0.02);
     }
-    check_status(explorer_add(b.x, decision[0], 30, &found));
+    check_status(explorer_add(b.x, again, decision[0], 30, &found));
     assert_int_equal(found, 0);
+    assert_memory_equal(again, g, sizeof g);
+    bench_free(&b);
+}
+
+/* What a full table does not take is worth as much as if it did. */
+static void given_trees_of_a_full_table(void **state)
+{
+    (void)state;
+    explore_settings set = small_settings();
+    bench b;
+    bench_init(&b, SMALL, 60, &set, 8, 2);
+    double laplace[TREES], g[20];
+    enumerate(laplace, &b.data);
+    int32_t decision[20][SMALL - 3];
+    for (int i = 0; i < 20; i++)
+        exact_tree(decision[i], 37 * i, SMALL);
+    int64_t found;
+    check_status(explorer_add(b.x, g, decision[0], 20, &found));
+    assert_true(b.table.count <= 8 && found < 20);
+    for (int i = 0; i < 20; i++)
+        check_near(g[i], laplace[37 * i], 0.02);
     bench_free(&b);
 }
 
@@ -247,6 +271,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(goes_on_where_it_stopped),
         cmocka_unit_test(given_trees),
+        cmocka_unit_test(given_trees_of_a_full_table),
         cmocka_unit_test(bad_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void few_stand_for_themselves(void **state)
     double weight[TREES], stands_for[TREES];
     size_t kept[TREES];
     fill(weight);
-    assert_int_equal(thin(kept, stands_for, weight, TREES, TREES), TREES);
+    assert_int_equal(fit_targets_thin(kept, stands_for, weight, TREES, TREES), TREES);
     for (size_t i = 0; i < TREES; i++) {
         assert_int_equal(kept[i], i);
         check_near(stands_for[i], weight[i], 0);
@@ -41,7 +41,7 @@ static void many_are_thinned(void **state)
     double weight[TREES], stands_for[MOST], sum = 0, mean = 0, exact = 0;
     size_t kept[MOST];
     fill(weight);
-    const size_t n = thin(kept, stands_for, weight, TREES, MOST);
+    const size_t n = fit_targets_thin(kept, stands_for, weight, TREES, MOST);
     assert_true(n == MOST || n == MOST - 1);
     for (size_t i = 0; i < n; i++) {
         assert_true(i == 0 || kept[i] > kept[i - 1]);
@@ -66,11 +66,11 @@ static void equal_weights_are_thinned(void **state)
     size_t kept[MOST];
     for (int i = 0; i < TREES; i++)
         weight[i] = 1.0 / TREES;
-    const size_t n = thin(kept, stands_for, weight, TREES, MOST);
+    const size_t n = fit_targets_thin(kept, stands_for, weight, TREES, MOST);
     for (size_t i = 0; i < n; i++)
         sum += stands_for[i];
     check_near(sum, 1, 0.011);
-    assert_int_equal(thin(kept, stands_for, weight, TREES, 1), 1);
+    assert_int_equal(fit_targets_thin(kept, stands_for, weight, TREES, 1), 1);
     check_near(stands_for[0], 1, 1e-12); /* a thousand additions */
 }
 

@@ -31,7 +31,9 @@ static const evidence EVIDENCE = {.log_evidence = -1234.5678,
                                   .lower_bound_10 = -1235,
                                   .ess = 3,
                                   .pareto_k = 0.75,
-                                  .total = DRAWS};
+                                  .total = DRAWS,
+                                  .outside = 0.25,
+                                  .unfinished = true};
 
 /* Three draws of one tree and one of another, all of the same weight. */
 static void make_posterior(posterior *p)
@@ -54,7 +56,7 @@ static void make_posterior(posterior *p)
                        .value = zero,
                        .log_prior = zero,
                        .weight = zero};
-    check_status(posterior_init(p, &names, DRAWS, true));
+    check_status(posterior_init(p, &names, DRAWS, true, 1));
     check_status(posterior_add(p, &batch));
     check_status(posterior_finish(p));
     taxa_free(&names);
@@ -259,9 +261,11 @@ static void both_files_are_written(void **state)
     assert_true(text && html);
     check_well_formed(html);
     static const char *const expected[] = {
-        "  estimate                 -1234.568\n",
-        "  draws                    4\n",
+        "  estimate                    -1234.568\n",
+        "  draws                       4\n",
+        "  posterior outside the table 0.250000\n",
         "  WARNING: Pareto k",
+        "  WARNING: The rounds ended",
         "Topologies: 2 distinct",
         "  90 % credible set  2\n",
         "  0.7500  (",

@@ -105,8 +105,15 @@ int output_append(output *o, const char *path, int64_t keep, diag *d)
 {
     if (!start(o, path))
         return fail(o, path, d);
-    o->descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const int create = keep > 0 ? 0 : O_CREAT; /* no empty file where there was a longer one */
+    o->descriptor = open(path, O_WRONLY | create | O_APPEND | O_CLOEXEC, 0666);
     struct stat info;
+    if (o->descriptor < 0 && errno == ENOENT && !create) {
+        diag_error(d, ART_ERR_IO, (diag_place){.file = path},
+                   "is gone -- put it back, or start anew with --redo");
+        release(o);
+        return ART_ERR_IO;
+    }
     if (o->descriptor < 0 || fstat(o->descriptor, &info) != 0) {
         set_error(o, errno);
         return fail(o, path, d);
@@ -115,8 +122,9 @@ int output_append(output *o, const char *path, int64_t keep, diag *d)
         o->length = info.st_size;
         if (keep > o->length) {
             diag_error(d, ART_ERR_IO, (diag_place){.file = path},
-                       "%lld bytes long, expected at least %lld", (long long)o->length,
-                       (long long)keep);
+                       "%lld bytes long, but the run wrote %lld -- put it back, or start anew with "
+                       "--redo",
+                       (long long)o->length, (long long)keep);
             release(o);
             return ART_ERR_IO;
         }

@@ -22,14 +22,15 @@ enum rng_purpose {
     RNG_SIMULATE = 5, /* simulated trees and alignments */
     RNG_EVIDENCE = 6, /* decisions of the evidence's particles */
     RNG_EVIDENCE_BRANCH = 7,
-    RNG_POSTERIOR = 8, /* the posterior sample */
+    RNG_POSTERIOR = 8, /* picks of trees and lengths for the answer */
     RNG_POSTERIOR_BRANCH = 9,
     RNG_BENCH = 10,
     RNG_START = 11,        /* stepwise-addition starting trees of exploration */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */
     RNG_SAMPLE_BRANCH = 14,
-    RNG_SCREEN = 15, /* which draws with light weights are kept */
+    RNG_SCREEN = 15,   /* which draws with light weights are kept */
+    RNG_RESAMPLE = 16, /* which draws are the posterior sample */
 };
 
 typedef struct rng {

@@ -92,8 +92,8 @@ static int run(session *s, void *chosen)
     status = evaluation_run(&e, s, &source, &m->taxa, &o->evaluation, NULL, NULL);
     if (!status)
         status = print(s, &e, &o->evaluation);
-    if (!status && *evidence_warning(e.evidence.pareto_k))
-        log_warning(&s->log, "%s", evidence_warning(e.evidence.pareto_k));
+    if (!status)
+        evaluation_warn(s, &e);
 out:
     evaluation_free(&e);
     target_free(goal);

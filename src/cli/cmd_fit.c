@@ -131,7 +131,7 @@ static int follow(void *context, json_t *line, char *text, size_t size)
     return ART_OK;
 }
 
-static json_t *trees_identity(const tree_set *t)
+static json_t *set_identity(const tree_set *t)
 {
     char text[17];
     uint64_t hash = hash_bytes(t->weight, t->count * sizeof *t->weight);
@@ -142,6 +142,15 @@ static json_t *trees_identity(const tree_set *t)
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     return json_pack("{s:i, s:I, s:s}", "taxa", t->taxa.count, "topologies", (json_int_t)t->count,
                      "hash", text);
+}
+
+/* What the run is of: the trees, and the truth if there is one. */
+static json_t *data_identity(const tree_set *trees, const tree_set *truth)
+{
+    json_t *data = set_identity(trees);
+    if (data && truth->count)
+        json_object_set_new(data, "truth", set_identity(truth));
+    return data;
 }
 
 /* names becomes the taxa of the set in the order that shares most work among the trees of a
@@ -234,7 +243,8 @@ static int fit(session *s, void *chosen)
     if (!status)
         status = read_trees(s, o, &trees, &truth);
     if (!status)
-        status = run_open(&j.run, s, &o->run, o->trees.path[0], FILES, trees_identity(&trees));
+        status =
+            run_open(&j.run, s, &o->run, o->trees.path[0], FILES, data_identity(&trees, &truth));
     if (status || j.run.finished)
         goto out;
     log_info(&s->log, "%zu distinct topologies on %d taxa", trees.count, trees.taxa.count);

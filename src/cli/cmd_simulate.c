@@ -100,6 +100,15 @@ static int truth_random(truth *t, const settings *set)
     return status;
 }
 
+/* How many of n lengths there are. */
+static size_t count_lengths(const double *length, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += !isnan(length[i]);
+    return count;
+}
+
 /* *has_lengths tells whether the file had them. */
 static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
 {
@@ -116,8 +125,13 @@ static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
     if (status == ART_OK)
         status = truth_allocate(t);
     if (status == ART_OK) {
-        size_t n = (size_t)t->taxa.count;
+        const size_t n = (size_t)t->taxa.count, some = count_lengths(f.tree.length, 2 * n - 3);
         *has_lengths = f.tree.has_lengths;
+        if (some > 0 && some < 2 * n - 3)
+            status = diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
+                                "%zu of %zu branches have a length -- give all of them, or none to "
+                                "have them drawn",
+                                some, 2 * n - 3);
         memcpy(t->decision, f.tree.decision, (n - 3) * sizeof *t->decision);
         memcpy(t->length, f.tree.length, (2 * n - 3) * sizeof *t->length);
     }

@@ -111,6 +111,7 @@ static json_t *round_json(const collapsed_round *r)
         results_number(out, "log_evidence_network", r->log_network);
         results_number(out, "log_evidence_network_se", r->network_error);
         results_number(out, "new_weight", r->news);
+        results_number(out, "missed_weight", r->missed);
         results_number(out, "gap", r->gap);
         results_number(out, "expected_se", r->error);
         json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
@@ -124,12 +125,15 @@ static int report(work *w)
     const collapsed *c = w->c;
     const collapsed_round *r = &c->round[w->rounds++];
     const collapsed_settings *set = &c->set;
+    char missed[64] = "";
+    if (r->missed > 0)
+        snprintf(missed, sizeof missed, ", %.2g had no room in the table", r->missed);
     log_info(&w->j->run.session->log,
              "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
-             "new weight %.2g (wanted %.2g) in %.0f new trees, gap %.3g, expected error "
+             "new weight %.2g (wanted %.2g) in %.0f new trees%s, gap %.3g, expected error "
              "%.2g (%.2g)%s",
              w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->news,
-             set->news, r->new_trees, r->gap, r->error, set->error,
+             set->news, r->new_trees, missed, r->gap, r->error, set->error,
              r->done != 0 ? ": all criteria hold" : "");
     return run_metrics(&w->j->run, (int64_t)r->steps, round_json(r));
 }
@@ -153,8 +157,10 @@ static int make_rounds(work *w)
     int status = run_resume(r, &face);
     w->shown = COLLAPSED_DONE;
     while (!status && w->c->stage != COLLAPSED_DONE) {
-        if (is_near_limit(r, answer_reserve(r->set->time_limit)))
+        if (is_near_limit(r, answer_reserve(r->set->time_limit))) {
+            r->is_cut = true;
             collapsed_hurry(w->c);
+        }
         show(w);
         status = collapsed_advance(w->c, &r->session->diag);
         if (!status && w->c->n_rounds > w->rounds)
@@ -173,7 +179,10 @@ static bool is_stopped(void *context)
 
 static bool is_late(void *context)
 {
-    return is_near_limit(&((work *)context)->j->run, 0);
+    run *r = &((work *)context)->j->run;
+    const bool late = is_near_limit(r, 0);
+    r->is_cut |= late;
+    return late;
 }
 
 static void see(void *context, answer_part part, int64_t done, double error)
@@ -191,7 +200,7 @@ static void see(void *context, answer_part part, int64_t done, double error)
         progress_update(&w->line, (double)done, "%s", "");
 }
 
-static json_t *facts_json(const collapsed *c, const sampler_facts *f)
+static json_t *facts_json(const collapsed *c, const evidence *e)
 {
     const explore_counts *n = explorer_counts(c->explorer);
     json_t *rounds = json_array();
@@ -203,8 +212,8 @@ static json_t *facts_json(const collapsed *c, const sampler_facts *f)
                      "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
                      "explore_scored", (json_int_t)n->scored, "explore_fitted",
                      (json_int_t)n->fitted, "log_evidence_table", collapsed_log_table(c),
-                     "outside_weight", f->outside, "outside_weight_se", f->outside_error,
-                     "failed_draws", (json_int_t)f->failed, "rounds", rounds);
+                     "outside_weight", e->outside, "outside_weight_se", e->outside_se,
+                     "failed_draws", (json_int_t)e->failed, "rounds", rounds);
 }
 
 static int make_answer(work *w, evaluation *e, json_t **facts, const collapsed_options *o,
@@ -225,22 +234,15 @@ static int make_answer(work *w, evaluation *e, json_t **facts, const collapsed_o
     if (status == ART_ERR_STOPPED)
         log_warning(&s->log, "stopped after the rounds; the same command%s goes on",
                     s->common->redo ? " without --redo" : "");
-    if (!status && !(*facts = facts_json(c, &found.facts)))
+    if (!status && !(*facts = facts_json(c, &found.evidence)))
         status = ART_ERR_NOMEM;
     if (status)
         return status;
     log_info(&s->log,
              "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
              "%lld trees that were drawn",
-             found.facts.passes, c->table.count, found.facts.outside, found.facts.outside_error,
+             found.facts.passes, c->table.count, e->evidence.outside, e->evidence.outside_se,
              (long long)found.facts.outside_trees);
-    if (!collapsed_is_complete(c, &c->round[c->n_rounds - 1]))
-        log_warning(&s->log,
-                    "the rounds ended while draws still found trees that matter: the errors that "
-                    "are stated may be too small -- give it more time or more --rounds");
-    if (found.facts.failed)
-        log_warning(&s->log, "%lld draws had no mode of branch lengths and count as 0",
-                    (long long)found.facts.failed);
     return ART_OK;
 }
 
@@ -258,7 +260,9 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
         status = collapsed_create(&w.c, &problem, &j->data.alignment, j->data.row, j->trees, &plan,
                                   j->run.threads);
     if (!status)
-        log_info(&s->log, "memory: %s, and the table as it grows, up to %s",
+        log_info(&s->log,
+                 "memory: %s so far, the table of trees as it grows, up to %s, and what the answer "
+                 "needs (`artreeformer check` tries it)",
                  format_bytes(memory, sizeof memory, peak_memory()),
                  format_bytes(table, sizeof table, (double)o->memory));
     if (!status)

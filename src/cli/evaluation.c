@@ -13,9 +13,10 @@ const option EVALUATION_OPTIONS[] = {
     OPTION_INT(evaluation_settings, particles, "--evidence-particles", OPTIONAL, 1, 1e7,
                "draws behind one estimate of the evidence"),
     OPTION_INT(evaluation_settings, repeats, "--evidence-repeats", OPTIONAL, 1, 1e5,
-               "how often it is estimated"),
+               "how often it is estimated (infer --method collapsed: passes of ten such estimates, "
+               "at most)"),
     OPTION_INT(evaluation_settings, sample, "--posterior-sample", OPTIONAL, 1, 1e7,
-               "weighted draws that are written"),
+               "draws from the posterior that are written"),
     OPTION_SIZE(evaluation_settings, cache, "--cache-memory", LOCAL,
                 "memory for partial trees that are drawn again and again"),
     OPTION_END,
@@ -46,7 +47,8 @@ int evaluation_run(evaluation *out, session *s, const particle_source *source, c
     topology_model *trees = source->trees;
     evidence_settings plan = {(int)set->particles, (int)set->repeats};
     watcher w = {.out = out, .stop = stop, .context = context};
-    int status = posterior_init(&out->posterior, names, (int)set->sample, source->branches != NULL);
+    int status = posterior_init(&out->posterior, names, (int)set->sample, source->branches != NULL,
+                                source->seed);
     if (!status)
         status = trees->ops->freeze(trees, (size_t)set->cache);
     progress_start(&w.line, &s->log, "evidence", "draws",
@@ -86,9 +88,8 @@ json_t *evaluation_json(const evaluation *e, const evaluation_settings *set)
     int status = out ? ART_OK : ART_ERR_NOMEM;
     for (size_t i = 0; i < sizeof number / sizeof number[0] && !status; i++)
         status = results_number(out, number[i].key, number[i].value);
-    /* the bound of as many particles as one repeat has is the published estimate itself */
     if (!status && set->particles == 1000)
-        status = results_number(out, "lower_bound_1000", v->log_evidence);
+        status = results_number(out, "lower_bound_1000", v->lower_bound_k);
     if (!status && json_object_set_new(out, "distinct_trees",
                                        json_integer((json_int_t)e->posterior.trees.count)))
         status = ART_ERR_NOMEM;
@@ -99,18 +100,36 @@ json_t *evaluation_json(const evaluation *e, const evaluation_settings *set)
     return out;
 }
 
+/* Appends a figure that there is: not bounds where some draws have no weight at all, and not what
+ * a single repeat has none of. */
+static void add_figure(char *text, size_t size, const char *name, int decimals, double value)
+{
+    const size_t used = strlen(text);
+    if (isfinite(value))
+        snprintf(text + used, size - used, ", %s %.*f", name, decimals, value);
+}
+
 void evaluation_say(session *s, const evaluation *e)
 {
     const evidence *v = &e->evidence;
-    char bound[64] = "";
-    if (isfinite(v->lower_bound_1)) /* not where some draw has no weight at all */
-        snprintf(bound, sizeof bound, "1 sample %.3f, ", v->lower_bound_1);
+    char bounds[128] = "", spread[64] = "", k[32] = "";
+    add_figure(spread, sizeof spread, "standard deviation of one estimate", 3, v->log_evidence_sd);
+    add_figure(bounds, sizeof bounds, "1 sample", 3, v->lower_bound_1);
+    add_figure(bounds, sizeof bounds, "10 samples", 3, v->lower_bound_10);
+    add_figure(k, sizeof k, "Pareto k", 2, v->pareto_k);
     log_info(&s->log,
-             "log evidence %.3f, standard deviation of one estimate %.3f, standard error %.3f\n"
-             "lower bounds: %s10 samples %.3f\n"
-             "effective sample size %.0f of %ld, Pareto k %.2f, %zu distinct trees",
-             v->log_evidence, v->log_evidence_sd, v->log_evidence_se, bound, v->lower_bound_10,
-             v->ess, v->total, v->pareto_k, e->posterior.trees.count);
-    if (*evidence_warning(v->pareto_k))
-        log_warning(&s->log, "%s", evidence_warning(v->pareto_k));
+             "log evidence %.3f%s, standard error %.3f\n"
+             "%s%s%seffective sample size %.0f of %ld%s, %zu distinct trees",
+             v->log_evidence, spread, v->log_evidence_se, *bounds ? "lower bounds: " : "",
+             *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v->ess, v->total, k,
+             e->posterior.trees.count);
+    evaluation_warn(s, e);
+}
+
+void evaluation_warn(session *s, const evaluation *e)
+{
+    const char *warning[EVIDENCE_WARNINGS];
+    const int n = evidence_warnings(warning, &e->evidence);
+    for (int i = 0; i < n; i++)
+        log_warning(&s->log, "%s", warning[i]);
 }

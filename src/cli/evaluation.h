@@ -39,7 +39,8 @@ void evaluation_free(evaluation *e); /* safe on a zeroed one */
 /* The figures under their names in <prefix>.json. A new object, NULL if memory is short. */
 json_t *evaluation_json(const evaluation *e, const evaluation_settings *set);
 
-/* The figures for people, in the log. */
+/* The figures for people, in the log, with what must be said beside them; the latter alone. */
 void evaluation_say(session *s, const evaluation *e);
+void evaluation_warn(session *s, const evaluation *e);
 
 #endif

@@ -46,9 +46,8 @@ json_t *identity_make(const session *s, json_t *data)
                      "settings", options_json(&s->options), "data", data);
 }
 
-json_t *identity_of_results(const char *path)
+json_t *identity_of_results(const json_t *results)
 {
-    json_t *results = json_load_file(path, 0, NULL);
     json_t *version = json_object_get(results, "version");
     json_t *name = json_object_get(results, "command");
     json_t *settings = json_object_get(results, "settings");
@@ -57,6 +56,5 @@ json_t *identity_of_results(const char *path)
     if (version && name && settings && data)
         identity = json_pack("{s:O, s:O, s:O, s:O}", "version", version, "command", name,
                              "settings", settings, "data", data);
-    json_decref(results);
     return identity;
 }

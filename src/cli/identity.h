@@ -11,8 +11,8 @@
 /* A new object; takes over the reference to data. NULL if memory is short. */
 json_t *identity_make(const session *s, json_t *data);
 
-/* The identity of the run that wrote a file of results; NULL if the file does not say. */
-json_t *identity_of_results(const char *path);
+/* The identity of the run that these are the results of; NULL if they do not say (or are NULL). */
+json_t *identity_of_results(const json_t *results);
 
 /* True if they differ; text then names the first field and both values. */
 bool identity_difference(char *text, size_t size, const json_t *before, const json_t *now);

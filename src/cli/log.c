@@ -141,6 +141,7 @@ void log_diag(logger *l, diag *d)
             show(l, level_of[m->level], "", text);
         }
     }
+    l->errors += d->errors;
     if (d->lost)
         log_warning(l, "%zu messages were lost: out of memory", d->lost);
     diag_clear(d);

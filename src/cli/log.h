@@ -19,6 +19,7 @@ typedef struct logger {
     bool colour;
     bool line_is_open; /* a progress line is on the terminal and must be wiped first */
     int error;         /* errno of the first failed write to standard error */
+    size_t errors;     /* that log_diag has shown */
     output file;       /* the log file; closed unless log_open was called */
 } logger;
 

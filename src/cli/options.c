@@ -212,6 +212,8 @@ static int set_number(void *target, const option *row, const char *text, const c
     }
     if (status == ART_ERR_NOMEM)
         return status;
+    if (row->kind == OPTION_KIND_SIZE && value != floor(value))
+        return bad_value(text, name, expected, place, d);
     if (status != ART_OK || (!is_auto && !(value >= row->low && value <= row->high)))
         return bad_value(text, name, expected, place, d);
     if (row->kind == OPTION_KIND_INT || row->kind == OPTION_KIND_THREADS)

@@ -35,23 +35,54 @@ const option REPORT_OPTIONS[] = {
 
 static const double CHECKPOINT_SHARE = 0.05; /* of the time, at most */
 
+static const char CUT[] =
+    "cut_by_time_limit"; /* among the results: the limit in seconds, or null */
+
+/* Whether results of this very run are not what this command would bring; text says why. */
+static bool lacks_something(char *text, size_t size, const run *r, const json_t *results)
+{
+    const json_t *cut = json_object_get(results, CUT);
+    if (json_is_number(cut) && json_number_value(cut) != r->set->time_limit) {
+        snprintf(text, size, "a time limit of %g s ended them", json_number_value(cut));
+        return true;
+    }
+    size_t i;
+    json_t *file;
+    json_array_foreach(json_object_get(results, "files"), i, file)
+    {
+        const char *path = json_string_value(file);
+        if (path && access(path, F_OK) != 0) {
+            snprintf(text, size, "%s is gone", path);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Are there results of this prefix already, and of this very run? */
 static int look_for_results(run *r, const char *prefix)
 {
-    char path[4096], text[1024] = "they do not say of which";
+    char path[4096], text[4096] = "they do not say of which";
     snprintf(path, sizeof path, "%s.json", prefix);
     if (access(path, F_OK) != 0)
         return ART_OK;
-    json_t *before = identity_of_results(path);
+    diag *d = &r->session->diag;
+    json_t *results = json_load_file(path, 0, NULL), *before = identity_of_results(results);
     int status = ART_OK;
-    if (before && !identity_difference(text, sizeof text, before, r->identity))
-        r->finished = true;
-    else
-        status = diag_error(&r->session->diag, ART_ERR_EXISTS, (diag_place){.file = path},
+    if (!before || identity_difference(text, sizeof text, before, r->identity))
+        status = diag_error(d, ART_ERR_EXISTS, (diag_place){.file = path},
                             "results of another run exist: %s -- --redo overwrites them, another "
                             "--prefix keeps them",
                             text);
+    else if (lacks_something(text, sizeof text, r, results))
+        status = diag_error(d, ART_ERR_EXISTS, (diag_place){.file = path},
+                            "results of this run exist, but %s -- --redo makes them anew, another "
+                            "--prefix keeps them",
+                            text);
+    else
+        r->finished = true;
     json_decref(before);
+    json_decref(results);
     return status;
 }
 
@@ -80,8 +111,8 @@ static int look_for_checkpoint(run *r, const char *prefix)
         return ART_OK;
     char text[1024];
     diag *d = &r->session->diag;
-    int status =
-        checkpoint_read(&r->checkpoint, r->checkpoint_name, sizeof r->checkpoint_name, prefix, d);
+    int status = checkpoint_read(&r->checkpoint, r->checkpoint_name, sizeof r->checkpoint_name,
+                                 &r->checkpoint_is_damaged, prefix, d);
     if (status)
         return status;
     const char *said = safetensors_get(&r->checkpoint, "run");
@@ -226,7 +257,9 @@ int run_save(run *r, const run_work *w)
     if (!status)
         status = w->save(w->context, &s);
     if (!status)
-        status = checkpoint_write(&s, own->prefix, &own->diag);
+        status = checkpoint_write(&s, own->prefix, r->checkpoint_is_damaged, &own->diag);
+    if (!status)
+        r->checkpoint_is_damaged = false;
     safetensors_free(&s);
     free(identity);
     r->last_saved = clock_seconds();
@@ -252,12 +285,14 @@ static int report(run *r, trainer *t, const run_view *view, double *last_clock, 
     double seconds_left = (double)(t->set.steps - now.step) / rate;
     *last_clock = clock;
     *last_step = now.step;
-    json_t *line = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:I}", view->objective, now.objective,
-                             "gradient_norm", now.gradient_norm, "learning_rate", now.rate,
-                             "anneal", now.anneal, "distinct_trees", now.distinct, "work_saved",
-                             now.saved, "skipped", (json_int_t)now.skipped);
+    json_t *line =
+        json_pack("{s:f, s:f, s:f, s:I}", "learning_rate", now.rate, "anneal", now.anneal,
+                  "work_saved", now.saved, "skipped", (json_int_t)now.skipped);
     if (!line)
         return ART_ERR_NOMEM;
+    results_number(line, view->objective, now.objective);
+    results_number(line, "gradient_norm", now.gradient_norm);
+    results_number(line, "distinct_trees", now.distinct);
     if (view->best && isfinite(now.best)) {
         json_object_set_new(line, view->best, json_real(view->best_sign * now.best));
         snprintf(best, sizeof best, ", best %.*f", view->best_sign > 0 ? 2 : 0,
@@ -391,6 +426,8 @@ int run_finish(run *r, json_t *results)
     json_object_update_new(
         results, json_pack("{s:I, s:f, s:f, s:o}", "seed", (json_int_t)s->common->seed, "seconds",
                            run_seconds(r), "peak_memory_bytes", peak_memory(), "files", files));
+    if (r->is_cut)
+        json_object_set_new(results, CUT, json_real(r->set->time_limit));
     json_object_update_new(all, results);
     char *path = session_path(s, ".json");
     char *text = json_dumps(all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);

@@ -23,7 +23,8 @@
 
 #include <jansson.h>
 
-/* Options that such runs share; results do not depend on them. */
+/* Options that such runs share. Results do not depend on them, but for what a time limit leaves
+ * undone (is_cut). */
 typedef struct run_settings {
     double time_limit;       /* seconds; 0 for none */
     double checkpoint_every; /* seconds, at least */
@@ -48,6 +49,8 @@ typedef struct run {
     bool resumed;
     safetensors checkpoint; /* what a resumed run goes on from */
     char checkpoint_name[4096];
+    bool is_cut;                /* the time limit ended work that would have changed the results */
+    bool checkpoint_is_damaged; /* the present one: the run goes on from the one before */
     output metrics;
     double seconds_before; /* of the sessions before this one */
     double last_saved;     /* clock */

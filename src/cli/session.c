@@ -122,7 +122,7 @@ static int finish(session *s, int status)
     int closed = output_close(&s->table, &s->diag);
     if (status == ART_OK)
         status = closed;
-    if (status != ART_OK && status != ART_ERR_STOPPED && s->diag.errors == 0)
+    if (status != ART_OK && status != ART_ERR_STOPPED && s->diag.errors + s->log.errors == 0)
         diag_error(&s->diag, status, (diag_place){0}, "%s: %s", s->command->name,
                    art_strerror(status));
     log_diag(&s->log, &s->diag);

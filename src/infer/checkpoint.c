@@ -62,7 +62,7 @@ static int keep_previous(const char *present, const char *previous, diag *d)
                       strerror(errno));
 }
 
-int checkpoint_write(safetensors *s, const char *prefix, diag *d)
+int checkpoint_write(safetensors *s, const char *prefix, bool is_damaged, diag *d)
 {
     char present[PATH], previous[PATH], sum[SUM_TEXT];
     int status = path_of(present, prefix, 0, d);
@@ -72,7 +72,7 @@ int checkpoint_write(safetensors *s, const char *prefix, diag *d)
         return status;
     checksum(sum, s);
     status = safetensors_set(s, CHECKSUM, sum);
-    if (!status && access(present, F_OK) == 0)
+    if (!status && !is_damaged && access(present, F_OK) == 0)
         status = keep_previous(present, previous, d);
     return status ? status : safetensors_write(s, present, d);
 }
@@ -102,7 +102,8 @@ static int read_one(safetensors *s, const char *path, diag *d)
                       "the checkpoint is damaged: its checksum does not match");
 }
 
-int checkpoint_read(safetensors *s, char *name, size_t size, const char *prefix, diag *d)
+int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, const char *prefix,
+                    diag *d)
 {
     char path[2][PATH];
     diag trouble;
@@ -112,6 +113,7 @@ int checkpoint_read(safetensors *s, char *name, size_t size, const char *prefix,
         status = path_of(path[1], prefix, 1, d);
     if (!status)
         status = read_one(s, path[0], &trouble);
+    *is_previous = status != ART_OK;
     if (status) {
         status = read_one(s, path[1], &trouble);
         if (!status)

@@ -12,16 +12,18 @@
 #include <stdbool.h>
 
 /* Writes s (and sets its metadata "checksum"): the present checkpoint becomes the previous
- * one. On failure the present one stays. */
-int checkpoint_write(safetensors *s, const char *prefix, diag *d);
+ * one, unless it is known to be damaged; then the previous one stays what it is. On failure the
+ * present one stays. */
+int checkpoint_write(safetensors *s, const char *prefix, bool is_damaged, diag *d);
 
 /* True if there is a checkpoint, present or previous. */
 bool checkpoint_exists(const char *prefix);
 
 /* Reads the checkpoint; if it is missing or damaged, the previous one, with a warning. The
- * name of the file that was read goes to name (size bytes). ART_ERR_INPUT if neither is whole;
- * d says what is wrong with each. */
-int checkpoint_read(safetensors *s, char *name, size_t size, const char *prefix, diag *d);
+ * name of the file that was read goes to name (size bytes), and whether it is the previous one
+ * to *is_previous. ART_ERR_INPUT if neither is whole; d says what is wrong with each. */
+int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, const char *prefix,
+                    diag *d);
 
 /* Removes both, as the run has ended. */
 int checkpoint_remove(const char *prefix, diag *d);

@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "infer/density.h"
 #include "infer/particles.h"
 
 #include <float.h>
@@ -11,10 +10,10 @@
 #include <string.h>
 
 enum {
-    DRAW_CHUNK = 256,    /* draws that are dealt with at a time */
-    MOST_IMPROVED = 300, /* trees that get a Hessian and draws in a round .. */
-    FEW_TAXA = 40,       /* .. fewer with more taxa, for that to take a second or two .. */
-    IMPROVE_DRAWS = 20,  /* .. so many each */
+    DRAW_CHUNK = 256, /* draws that are dealt with at a time */
+    MOST_IMPROVED =
+        300,            /* trees that get a Hessian and draws in a round, fewer with many taxa .. */
+    IMPROVE_DRAWS = 20, /* .. so many each */
 };
 
 static const double IMPROVE_SHARE = 0.99;
@@ -115,12 +114,10 @@ static double bounded(double x)
 
 static int improve(collapsed *c)
 {
-    const size_t n = (size_t)c->problem->n_taxa;
-    const size_t most =
-        n <= FEW_TAXA ? MOST_IMPROVED : MOST_IMPROVED * FEW_TAXA * FEW_TAXA / (n * n);
     table_improvement found;
-    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE, most, IMPROVE_DRAWS,
-                               c->set.seed, (uint32_t)c->n_rounds);
+    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE,
+                               fit_targets_affordable(MOST_IMPROVED, c->problem->n_taxa),
+                               IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
     c->inside = bounded(sqrt(found.full.variance));
     return status;
 }
@@ -141,7 +138,7 @@ static void begin_draws(collapsed *c)
     c->looked = c->found = 0;
     for (size_t i = 0; i < c->table.count; i++)
         c->table.mark[i] &= (uint8_t)~TABLE_DRAWN;
-    c->weights = c->outside = (log_mean){0};
+    c->weights = c->outside = c->missed = (log_mean){0};
     c->has_draws = false;
     c->round[c->n_rounds] =
         (collapsed_round){.gap = c->fit.gap, .log_table = collapsed_log_table(c)};
@@ -171,8 +168,9 @@ static int make_draws(collapsed *c)
 
 bool collapsed_is_complete(const collapsed *c, const collapsed_round *r)
 {
-    const double apart = fabs(r->log_table - r->log_network);
-    return r->news <= c->set.news && apart <= fmax(c->set.agree, 3 * r->network_error);
+    const double apart = fabs(r->log_table - r->log_network - log1p(-r->missed));
+    return r->news <= c->set.news && r->network_error < DBL_MAX &&
+           apart <= fmax(c->set.agree, 3 * r->network_error);
 }
 
 /* What the draws of the round have shown, once all are dealt with. */
@@ -181,12 +179,15 @@ static void end_round(collapsed *c)
     collapsed_round *r = &c->round[c->n_rounds++];
     const log_mean *all = &c->weights, *out = &c->outside;
     const double scale = log_mean_value(out) - r->log_table; /* log of the weight outside / Z */
+    const double outside = exp(scale) / (1 + exp(scale));
+    const double missed = exp(log_mean_value(&c->missed) - log_mean_value(out));
     r->trees = (double)c->table.count;
     r->steps = (double)table_fit_steps(&c->fit);
     r->log_network = bounded(log_mean_value(all));
     r->network_error = bounded(log_mean_error(all));
     r->new_trees = (double)c->found;
-    r->news = exp(scale) / (1 + exp(scale));
+    r->missed = outside > 0 ? outside * missed : 0;
+    r->news = outside - r->missed;
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
     r->error = r->spread / sqrt(c->set.sampled);
     r->done = collapsed_is_complete(c, r) && r->error <= c->set.error;
@@ -206,17 +207,24 @@ static int look_at_draws(collapsed *c)
     const size_t n_decisions = c->table.n_decisions;
     const double prior = log_topologies(c->problem->n_taxa);
     const int64_t left = c->set.draws - c->looked;
-    const int64_t count = left < DRAW_CHUNK ? left : DRAW_CHUNK;
+    const int count = left < DRAW_CHUNK ? (int)left : DRAW_CHUNK;
+    const int32_t *drawn = c->drawn + (size_t)c->looked * n_decisions;
+    const double *log_q = c->log_q + c->looked;
+    bool is_new[DRAW_CHUNK];
+    double g[DRAW_CHUNK];
     int64_t found = 0;
+    for (int i = 0; i < count && !status; i++) {
+        const int64_t at = topology_table_find(&c->table, drawn + (size_t)i * n_decisions);
+        is_new[i] = at < 0 || c->table.mark[at] & TABLE_DRAWN;
+    }
     if (!status)
-        status = explorer_add(c->explorer, c->drawn + (size_t)c->looked * n_decisions,
-                              (size_t)count, &found);
-    for (int64_t i = c->looked; i < c->looked + count && !status; i++) {
-        const int64_t at = topology_table_find(&c->table, c->drawn + (size_t)i * n_decisions);
-        const double weight = at < 0 ? -HUGE_VAL : c->table.g[at] - prior - c->log_q[i];
+        status = explorer_add(c->explorer, g, drawn, (size_t)count, &found);
+    for (int i = 0; i < count && !status; i++) {
+        const double weight = g[i] - prior - log_q[i];
+        const bool is_missed = topology_table_find(&c->table, drawn + (size_t)i * n_decisions) < 0;
         log_mean_add(&c->weights, weight);
-        const bool is_new = at >= 0 && c->table.mark[at] & TABLE_DRAWN;
-        log_mean_add(&c->outside, is_new ? weight : -HUGE_VAL);
+        log_mean_add(&c->outside, is_new[i] ? weight : -HUGE_VAL);
+        log_mean_add(&c->missed, is_new[i] && is_missed ? weight : -HUGE_VAL);
     }
     c->looked += count;
     c->found += found;
@@ -254,9 +262,9 @@ int collapsed_save(collapsed *c, safetensors *s)
 {
     const int64_t counts[COLLAPSED_COUNTS] = {c->stage, c->n_rounds, c->expanded_before, c->looked,
                                               c->found, c->ended,    c->weights.count};
-    const double levels[COLLAPSED_LEVELS] = {c->weights.top, c->weights.sum, c->weights.squares,
-                                             c->outside.top, c->outside.sum, c->outside.squares,
-                                             c->inside};
+    const double levels[COLLAPSED_LEVELS] = {
+        c->weights.top,     c->weights.sum, c->weights.squares, c->outside.top,    c->outside.sum,
+        c->outside.squares, c->missed.top,  c->missed.sum,      c->missed.squares, c->inside};
     memcpy(c->saved_counts, counts, sizeof counts);
     memcpy(c->saved_levels, levels, sizeof levels);
     const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
@@ -289,7 +297,7 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     const int64_t *n = counts->data;
     const double *m = levels->data;
     if (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
-        n[1] > (int64_t)rounds->shape[0])
+        n[1] > (int64_t)rounds->shape[0] || n[3] < 0 || n[3] > c->set.draws)
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
                           "a stage that does not exist -- start anew with --redo");
     c->stage = (collapsed_stage)n[0];
@@ -300,7 +308,8 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->ended = n[5] != 0;
     c->weights = (log_mean){n[6], m[0], m[1], m[2]};
     c->outside = (log_mean){n[6], m[3], m[4], m[5]};
-    c->inside = m[6];
+    c->missed = (log_mean){n[6], m[6], m[7], m[8]};
+    c->inside = m[9];
     c->has_draws = false;
     memcpy(c->round, rounds->data, rounds->count * sizeof(double));
     return ART_OK;
@@ -313,5 +322,10 @@ int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d)
         status = topology_table_load(&c->table, s, file, d);
     if (!status)
         status = explorer_load(c->explorer, s, file, d);
-    return status ? status : table_fit_load(&c->fit, &c->table, s, file, d);
+    if (!status)
+        status = table_fit_load(&c->fit, &c->table, s, file, d);
+    if (!status && c->stage > COLLAPSED_IMPROVE && !c->fit.trainer)
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "a stage without its fit -- start anew with --redo");
+    return status;
 }

@@ -5,8 +5,8 @@
  * the table misses and extend it. That is a round; rounds follow until the criteria hold:
  *
  *     news   the share of the posterior's weight in trees that a round's draws brought
- *     agree  |log Z by the table's sum - log Z by importance sampling from q|, or within three
- *            standard errors of the latter
+ *     agree  |log Z by the table's sum - log Z by importance sampling from q, without what a full
+ *            table missed|, or within three standard errors of the latter
  *     error  the standard error that the final answer will have (table_sampler.h)
  *
  * After the rounds the network may be polished (table_fit.h). The answer does not need that; who
@@ -71,13 +71,14 @@ typedef struct collapsed_round {
     double network_error; /* its standard error */
     double new_trees;     /* that the draws brought */
     double news;          /* their share of the weight, by importance sampling */
+    double missed;        /* the share of new trees that the table did not take: it is full */
     double spread;        /* standard deviation of one draw's weight outside the table, over Z */
     double gap;           /* KL(table || q) */
     double error;         /* expected standard error of the final answer */
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 7, COLLAPSED_LEVELS = 7 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 7, COLLAPSED_LEVELS = 10 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -103,6 +104,7 @@ typedef struct collapsed {
     int64_t found;           /* new trees that they brought: those with the mark TABLE_DRAWN */
     log_mean weights;        /* of the draws, by g */
     log_mean outside;        /* the same, 0 for those that were in the table */
+    log_mean missed;         /* the same, 0 for those that are in it now */
     double inside;           /* standard deviation of a draw's weight in the table, over its mean */
     int64_t saved_counts[COLLAPSED_COUNTS];
     double saved_levels[COLLAPSED_LEVELS];
@@ -121,8 +123,8 @@ int collapsed_advance(collapsed *c, diag *d);
 /* The rounds end as soon as they can. */
 void collapsed_hurry(collapsed *c);
 
-/* The criteria news and agree hold: the draws of that round found nothing outside the table that
- * matters. */
+/* The criteria news and agree hold: the draws of that round found nothing that matters and that
+ * the table could take. */
 bool collapsed_is_complete(const collapsed *c, const collapsed_round *r);
 
 /* log evidence by the table's sum. O(trees). */

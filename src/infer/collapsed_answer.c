@@ -10,7 +10,7 @@
 
 enum {
     LEAST_PASSES = 3,    /* for the probabilities of trees */
-    DOUBTFUL_PASSES = 8, /* if their weights are not dependable */
+    DOUBTFUL_PASSES = 6, /* if their weights are not dependable */
     BATCH = 64,          /* of a step of fitting branch lengths */
 };
 
@@ -27,6 +27,11 @@ static bool is_stopped(const answer_watch *w)
     return w->stop && w->stop(w->context);
 }
 
+static bool is_late(const answer_watch *w)
+{
+    return w->late && w->late(w->context);
+}
+
 static void show(const answer_watch *w, answer_part part, int64_t done, double error)
 {
     if (w->see)
@@ -38,7 +43,7 @@ static void show(const answer_watch *w, answer_part part, int64_t done, double e
 static bool is_enough(table_sampler *s, int64_t passes, double error)
 {
     return table_sampler_error(s) <= error &&
-           (passes >= DOUBTFUL_PASSES || !*evidence_warning(table_sampler_pareto(s)));
+           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(s)));
 }
 
 /* Passes until the error is as wanted, the most are made or it is late. */
@@ -48,7 +53,7 @@ static int make_passes(table_sampler *s, const answer_settings *set, const answe
     int status = ART_OK;
     show(w, ANSWER_PASSES, 0, HUGE_VAL);
     for (int64_t i = 0; i < set->passes && !status; i++) {
-        if (i > 0 && w->late && w->late(w->context))
+        if (i > 0 && is_late(w))
             break;
         if (i >= least && is_enough(s, i, set->error))
             break;
@@ -83,7 +88,7 @@ static int fit_lengths(branch_model *branches, const particles *draws, pool *thr
         status = trainer_create(&t, fit, &plan, threads);
     if (!status)
         show(w, ANSWER_LENGTHS, 0, 0);
-    while (!status && t->step < plan.steps) {
+    while (!status && t->step < plan.steps && !(t->step > 0 && is_late(w))) {
         status = is_stopped(w) ? ART_ERR_STOPPED : trainer_advance(t, d);
         show(w, ANSWER_LENGTHS, t->step, 0);
     }
@@ -102,6 +107,9 @@ int collapsed_answer(answer *out, collapsed *c, branch_model *branches, const ta
     const sampler_settings plan = {set->particles, set->sample, table_sampler_share(c), set->seed};
     table_sampler *sampler = NULL;
     memset(out, 0, sizeof *out);
+    if (set->particles < 2 || set->passes < 1 ||
+        set->passes > INT32_MAX / SAMPLER_REPEATS / set->particles)
+        return ART_ERR_USAGE;
     collapsed_settle(c);
     int status = c->trees->ops->freeze(c->trees, set->cache);
     if (!status) {
@@ -115,6 +123,7 @@ int collapsed_answer(answer *out, collapsed *c, branch_model *branches, const ta
             fit_lengths(branches, table_sampler_particles(sampler), c->threads, set->seed, w, d);
     if (!status)
         status = table_sampler_finish(sampler, &out->evidence, &out->posterior, &out->facts);
+    out->evidence.unfinished = !collapsed_is_complete(c, &c->round[c->n_rounds - 1]);
     const int thawed = c->trees->ops->freeze(c->trees, 0);
     table_sampler_free(sampler);
     return status ? status : thawed;

@@ -45,8 +45,8 @@ void evidence_summarise(evidence *out, double *weight, int k, int repeats)
 {
     int n = k * repeats;
     double squares = 0;
-    out->total = n;
-    out->log_evidence = mean_bound(weight, n, k);
+    *out = (evidence){.total = n, .outside = NAN, .outside_se = NAN};
+    out->log_evidence = out->lower_bound_k = mean_bound(weight, n, k);
     for (int r = 0; r < repeats; r++) {
         double off = objective_bound(weight + (size_t)r * (size_t)k, k) - out->log_evidence;
         squares += off * off;
@@ -84,12 +84,25 @@ int evidence_run(evidence *out, const particle_source *source, const evidence_se
     return status;
 }
 
-const char *evidence_warning(double pareto_k)
+bool evidence_is_doubtful(double pareto_k)
 {
-    if (pareto_k >= 1)
-        return "Pareto k is 1 or more: the weights have no mean to speak of; this is not an "
-               "estimate. Train longer.";
-    if (pareto_k >= 0.7)
-        return "Pareto k is 0.7 or more: the estimate and its error are not dependable.";
-    return "";
+    return pareto_k >= 0.7;
+}
+
+int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e)
+{
+    int n = 0;
+    if (isinf(e->pareto_k) && e->pareto_k > 0)
+        text[n++] = "Too few draws to say how far the estimate can be trusted (no Pareto k).";
+    else if (e->pareto_k >= 1)
+        text[n++] = "Pareto k is 1 or more: the weights have no mean to speak of; this is not an "
+                    "estimate. Train longer.";
+    else if (evidence_is_doubtful(e->pareto_k))
+        text[n++] = "Pareto k is 0.7 or more: the estimate and its error are not dependable.";
+    if (e->unfinished)
+        text[n++] = "The rounds ended while draws still found trees that matter: the errors that "
+                    "are stated may be too small. Give it more time or more --rounds.";
+    if (e->failed)
+        text[n++] = "Some draws had no mode of branch lengths and count as 0.";
+    return n;
 }

@@ -9,6 +9,8 @@
 
 #include "infer/particles.h"
 
+#include <stdbool.h>
+
 enum { EVIDENCE_BATCH = 100 };
 
 typedef struct evidence_settings {
@@ -17,15 +19,22 @@ typedef struct evidence_settings {
 } evidence_settings;
 
 typedef struct evidence {
-    double log_evidence;    /* mean over repeats of the K-sample bound */
+    double log_evidence;    /* mean over repeats of the K-sample bound; of collapsed inference
+                               (table_sampler.h) log_mean_weight */
     double log_evidence_sd; /* its standard deviation over repeats; NaN for one repeat */
     double log_evidence_se; /* sd / sqrt(R) */
     double log_mean_weight; /* log of the mean of all R K weights: less biased than that mean */
     double lower_bound_1;   /* mean log weight */
     double lower_bound_10;  /* mean 10-sample bound; NaN where K < 10 */
+    double lower_bound_k;   /* mean K-sample bound */
     double ess;             /* effective sample size of all weights */
     double pareto_k;        /* of all weights */
     long total;             /* R K */
+    /* Of collapsed inference; otherwise NaN, 0, false. */
+    double outside;    /* share of the posterior in trees that are not in the table */
+    double outside_se; /* its standard error */
+    long failed;       /* draws without a mode of branch lengths: their weight is 0 */
+    bool unfinished;   /* the rounds ended while draws still found trees that matter */
 } evidence;
 
 /* Called with every batch, in order, weights filled in. A status other than ART_OK ends the run
@@ -41,7 +50,11 @@ int evidence_run(evidence *out, const particle_source *source, const evidence_se
  * overwritten. */
 void evidence_summarise(evidence *out, double *weight, int k, int repeats);
 
-/* "", or what must be said beside an estimate with this k (0.7 warns, 1 is no estimate). */
-const char *evidence_warning(double pareto_k);
+/* Whether Pareto k is too large for the estimate and its error to be depended on. */
+bool evidence_is_doubtful(double pareto_k);
+
+/* What must be said beside an estimate. Returns how many sentences. */
+enum { EVIDENCE_WARNINGS = 3 };
+int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e);
 
 #endif

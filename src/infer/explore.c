@@ -180,11 +180,6 @@ const explore_counts *explorer_counts(const explorer *x)
     return &x->counts;
 }
 
-const topology_table *explorer_table(const explorer *x)
-{
-    return x->table;
-}
-
 /* What enters the table: trees within the window below the best one. */
 static double admission(const explorer *x)
 {
@@ -225,7 +220,7 @@ static int first_time(explorer *x, uint64_t key)
     return is_new;
 }
 
-/* Adds a fitted tree to the table unless it is there. *found counts those that were not. */
+/* Adds a fitted tree to the table unless it is there. *found counts those that were added. */
 static int enter(explorer *x, const fitted_tree *t, uint8_t mark, int64_t *found)
 {
     if (t->status) {
@@ -239,7 +234,7 @@ static int enter(explorer *x, const fitted_tree *t, uint8_t mark, int64_t *found
         int status = topology_table_add(x->table, &at, &e);
         if (status)
             return status;
-        ++*found;
+        *found += at >= 0;
     } else {
         x->table->mark[at] |= mark;
     }
@@ -465,32 +460,53 @@ void explorer_guess(const explorer *x, double *length)
     guess_lengths(x, length, topology_table_best(x->table));
 }
 
-int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *found)
+/* The first of the given results that is of this tree; count if there is none. */
+static int result_of(const explorer *x, const int32_t *tree, int count)
+{
+    int i = 0;
+    while (i < count && memcmp(x->result[i].decision, tree, x->table->n_decisions * sizeof *tree))
+        i++;
+    return i;
+}
+
+/* Fits the trees that the table does not have, at most CHUNK, and adds them. */
+static int add_chunk(explorer *x, double *g, const int32_t *decision, int count, int64_t *found)
 {
     const size_t n_decisions = x->table->n_decisions;
-    *found = 0;
-    for (size_t next = 0; next < count;) {
-        const int64_t best = topology_table_best(x->table);
-        int now = 0;
-        memset(x->seen, 0, x->slots * sizeof *x->seen);
-        for (; next < count && now < CHUNK; next++) {
-            const int32_t *tree = decision + next * n_decisions;
-            if (topology_table_find(x->table, tree) >= 0 ||
-                !first_time(x, topology_key(tree, n_decisions)))
-                continue;
-            memcpy(x->result[now].decision, tree, n_decisions * sizeof *tree);
-            guess_lengths(x, x->result[now++].length, best);
-        }
-        pool_run(x->threads, now, drawn_task, x);
-        x->counts.fitted += now;
-        x->counts.rounds++;
-        for (int i = 0; i < now; i++) {
-            int status = enter(x, &x->result[i], TABLE_DRAWN, found);
-            if (status)
-                return status;
-        }
+    const int64_t best = topology_table_best(x->table);
+    int result[CHUNK], now = 0, status = ART_OK;
+    for (int i = 0; i < count; i++) {
+        const int32_t *tree = decision + (size_t)i * n_decisions;
+        const int64_t at = topology_table_find(x->table, tree);
+        result[i] = at < 0 ? result_of(x, tree, now) : -1;
+        if (at >= 0)
+            g[i] = x->table->g[at];
+        if (result[i] < now)
+            continue;
+        memcpy(x->result[now].decision, tree, n_decisions * sizeof *tree);
+        guess_lengths(x, x->result[now++].length, best);
     }
-    return ART_OK;
+    pool_run(x->threads, now, drawn_task, x);
+    x->counts.fitted += now;
+    x->counts.rounds++;
+    for (int i = 0; i < count; i++)
+        if (result[i] >= 0) {
+            const fitted_tree *t = &x->result[result[i]];
+            g[i] = t->status ? -HUGE_VAL : t->laplace + x->table->offset;
+        }
+    for (int i = 0; i < now && !status; i++)
+        status = enter(x, &x->result[i], TABLE_DRAWN, found);
+    return status;
+}
+
+int explorer_add(explorer *x, double *g, const int32_t *decision, size_t count, int64_t *found)
+{
+    int status = ART_OK;
+    *found = 0;
+    for (size_t first = 0; first < count && !status; first += CHUNK)
+        status = add_chunk(x, g + first, decision + first * x->table->n_decisions,
+                           count - first < CHUNK ? (int)(count - first) : CHUNK, found);
+    return status;
 }
 
 double explorer_open(const explorer *x)
@@ -532,6 +548,8 @@ int explorer_advance(explorer *x, int *done)
     const int64_t climbs = x->wanted - x->counts.starts;
     if (climbs > 0)
         return explorer_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
+    if (x->table->count == 0) /* not one climb had a result */
+        return ART_ERR_NUMERIC;
     if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
         choose_narrow(x, admission(x)) > 0)
         return explorer_widen(x, &found);

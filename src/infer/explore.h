@@ -15,7 +15,7 @@
  *     status = explorer_run(x, stop, context);                all of it, or in parts:
  *     status = explorer_start(x, 16);
  *     while (explorer_open(x) > 0.001)
- *         status = explorer_expand(x);
+ *         status = explorer_expand(x, &found);
  *     explorer_free(x);
  *
  * Work is done in rounds: what a round looks at is fixed before it begins, its tasks do not
@@ -84,8 +84,9 @@ int explorer_expand(explorer *x, int64_t *found);
 int explorer_widen(explorer *x, int64_t *found);
 
 /* Fits given topologies, decision [count][N-3], and adds those that are new, whatever they are
- * worth, with the mark TABLE_DRAWN. *found is how many were new. */
-int explorer_add(explorer *x, const int32_t *decision, size_t count, int64_t *found);
+ * worth, with the mark TABLE_DRAWN; *found is how many were added. g [count] becomes what each
+ * is worth: the table's g for those that it had, -inf for a fit without a result. */
+int explorer_add(explorer *x, double *g, const int32_t *decision, size_t count, int64_t *found);
 
 /* Lengths [E] to begin the fit of a tree with of which nothing is known. O(trees). */
 void explorer_guess(const explorer *x, double *length);
@@ -110,7 +111,6 @@ typedef int explore_stop(void *context, const explorer *x);
 int explorer_run(explorer *x, explore_stop *stop, void *context);
 
 const explore_counts *explorer_counts(const explorer *x);
-const topology_table *explorer_table(const explorer *x);
 
 /* The counters as tensors "explore.*" of a checkpoint, beside those of the table. The explorer
  * must not go on until s is freed. explorer_run then goes on where it was. */

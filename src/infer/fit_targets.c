@@ -7,9 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCORE_BATCH = 256 }; /* trees that are scored at a time */
+enum {
+    SCORE_BATCH = 256, /* trees that are scored at a time */
+    FEW_TAXA = 40,
+    LEAST_TREES = 16,
+};
 
-size_t thin(size_t *kept, double *stands_for, const double *weight, size_t count, size_t most)
+size_t fit_targets_affordable(size_t most, int n_taxa)
+{
+    const size_t n = (size_t)n_taxa;
+    const size_t fewer = n <= FEW_TAXA ? most : most * FEW_TAXA * FEW_TAXA / (n * n);
+    return fewer > LEAST_TREES ? fewer : LEAST_TREES;
+}
+
+size_t fit_targets_thin(size_t *kept, double *stands_for, const double *weight, size_t count,
+                        size_t most)
 {
     double light = 0; /* weight of those that do not stand for themselves */
     size_t heavy = 0, n = 0;
@@ -60,7 +72,7 @@ static void choose(fit_targets *f, const topology_table *t, const double **g, do
     double sum = 0;
     for (size_t i = 0; i < t->count; i++)
         weight[i] = exp(*g[i] - all);
-    f->count = thin(kept, f->weight, weight, t->count, most);
+    f->count = fit_targets_thin(kept, f->weight, weight, t->count, most);
     for (size_t i = 0; i < f->count; i++) {
         const size_t tree = (size_t)(g[kept[i]] - t->g);
         memcpy(f->decision + i * t->n_decisions, topology_table_decision(t, tree),
@@ -107,7 +119,7 @@ int fit_targets_gap(double *gap, const fit_targets *f, topology_model *q, size_t
     double *weight = mem_zeros(room, sizeof *weight), sum = 0, log_q[SCORE_BATCH];
     int32_t *decision = mem_zeros(SCORE_BATCH * n_decisions, sizeof *decision);
     int status = kept && weight && decision ? ART_OK : ART_ERR_NOMEM;
-    const size_t count = status ? 0 : thin(kept, weight, f->weight, f->count, most);
+    const size_t count = status ? 0 : fit_targets_thin(kept, weight, f->weight, f->count, most);
     *gap = 0;
     for (size_t first = 0; first < count && !status; first += SCORE_BATCH) {
         const size_t k = count - first < SCORE_BATCH ? count - first : SCORE_BATCH;

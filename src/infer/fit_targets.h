@@ -2,10 +2,10 @@
  * to and compared with.
  *
  * A table of a million trees may have half of its weight in trees of which none matters alone.
- * So the heavy trees stand for themselves, and of the others a systematic sample is taken in
- * which each tree stands for the same weight: sums over the table keep their expectation, and
- * of all such samples this has the least variance. (Fearnhead and Clifford 2003, J. R. Stat.
- * Soc. B 65:887, optimal resampling.) */
+ * So the heavy trees stand for themselves, and of the others, by falling weight, one in each of
+ * equal steps of their sum stands for the weight of the step. (Optimal resampling, Fearnhead and
+ * Clifford 2003, J. R. Stat. Soc. B 65:887, but with the middle of the steps instead of a random
+ * place: the choice is the table's alone.) */
 #ifndef INFER_FIT_TARGETS_H
 #define INFER_FIT_TARGETS_H
 
@@ -26,9 +26,14 @@ void fit_targets_free(fit_targets *f); /* safe on a zeroed one */
 /* KL(table || q), estimated with at most `most` of the trees. */
 int fit_targets_gap(double *gap, const fit_targets *f, topology_model *q, size_t most);
 
+/* How many trees a piece of work may deal with whose cost a tree grows with the square of the
+ * taxa: `most` up to 40 taxa, then fewer, at least 16. */
+size_t fit_targets_affordable(size_t most, int n_taxa);
+
 /* Of trees with falling weights, those that stand for all: their numbers, in order, and what they
  * stand for. Returns how many: count if that is not more than `most`, else `most`, or one
  * less where rounding makes it so. */
-size_t thin(size_t *kept, double *stands_for, const double *weight, size_t count, size_t most);
+size_t fit_targets_thin(size_t *kept, double *stands_for, const double *weight, size_t count,
+                        size_t most);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "infer/objective.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,25 +11,25 @@
  * vanish; one that is larger by more than this would carry all the weight anyway. */
 static const double LARGEST = 600;
 
-int posterior_init(posterior *p, const taxa *names, int room, bool has_lengths)
+int posterior_init(posterior *p, const taxa *names, int room, bool has_lengths, uint64_t seed)
 {
     memset(p, 0, sizeof *p);
     size_t n = (size_t)names->count, rows = (size_t)room;
     p->room = room;
     p->has_lengths = has_lengths;
+    p->stream = rng_at(seed, RNG_RESAMPLE, 0, 0);
     p->reference = -INFINITY;
     int status = tree_set_init(&p->trees, names);
     if (!status)
         status = split_table_init(&p->splits, names->count);
     p->decision = mem_zeros(rows * (n - 3), sizeof *p->decision);
     p->length = mem_zeros(rows * (2 * n - 3), sizeof *p->length);
-    p->value = mem_zeros(4 * rows, sizeof *p->value);
+    p->value = mem_zeros(3 * rows, sizeof *p->value);
     if (!status && (!p->decision || !p->length || !p->value))
         status = ART_ERR_NOMEM;
     if (!status) {
         p->log_prior = p->value + rows;
         p->log_q = p->value + 2 * rows;
-        p->weight = p->value + 3 * rows;
     }
     return status;
 }
@@ -45,10 +44,10 @@ void posterior_free(posterior *p)
     memset(p, 0, sizeof *p);
 }
 
-/* Draw i of the batch becomes a row of the sample. */
-static void keep(posterior *p, const particles *batch, int i)
+/* Draw i of the batch becomes row `to` of the sample. */
+static void keep(posterior *p, const particles *batch, int i, size_t to)
 {
-    size_t n = (size_t)batch->n_taxa, from = (size_t)i, to = (size_t)p->count++;
+    size_t n = (size_t)batch->n_taxa, from = (size_t)i;
     memcpy(p->decision + to * (n - 3), batch->decision + from * (n - 3),
            (n - 3) * sizeof *p->decision);
     memcpy(p->length + to * (2 * n - 3), batch->length + from * (2 * n - 3),
@@ -56,7 +55,21 @@ static void keep(posterior *p, const particles *batch, int i)
     p->value[to] = batch->value[i];
     p->log_prior[to] = batch->log_prior[i];
     p->log_q[to] = batch->log_q[i] + batch->log_b[i];
-    p->weight[to] = batch->weight[i];
+}
+
+/* Each row becomes this draw with the probability that its weight has among all so far. */
+static void resample(posterior *p, const particles *batch, int i, double weight)
+{
+    const double chance = weight / (p->total += weight);
+    double row = 0;
+    p->count = p->room;
+    for (;; row++) {
+        if (chance < 1) /* rows that stay before the next that does not */
+            row += floor(log(rng_uniform(&p->stream)) / log1p(-chance));
+        if (!(row < p->room))
+            return;
+        keep(p, batch, i, (size_t)row);
+    }
 }
 
 int posterior_add(posterior *p, const particles *batch)
@@ -75,16 +88,12 @@ int posterior_add(posterior *p, const particles *batch)
         status = tree_set_add(&p->trees, decision, weight);
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
-        if (p->count < p->room)
-            keep(p, batch, i);
+        resample(p, batch, i, weight);
     }
     return status;
 }
 
 int posterior_finish(posterior *p)
 {
-    double total = log_sum_exp(p->weight, p->count);
-    for (int i = 0; i < p->count; i++)
-        p->weight[i] = exp(p->weight[i] - total);
     return tree_set_normalise(&p->trees);
 }

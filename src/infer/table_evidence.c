@@ -18,8 +18,8 @@ enum {
 
 /* A tree with draws, compared with one approximation. */
 typedef struct compared {
-    double weight;  /* of the posterior, by the approximation */
     double base;    /* the approximation */
+    double weight;  /* trees that it stands for; then their part of the posterior, by base */
     double sampled; /* log of the mean weight, its bias taken away */
     double noise;   /* variance of sampled */
 } compared;
@@ -42,21 +42,21 @@ static double pooled_variance(const tree_estimate *e, size_t n)
     return count > 0 ? sum / count : 1;
 }
 
-/* Fills weight, sampled and noise; base is there. A tree without a positive weight says
- * nothing: its noise is infinite. */
+/* Fills sampled and noise, and the final weight; base and a first weight are there. A tree whose
+ * draws have no weight says nothing: its noise is infinite. */
 static void compare(compared *c, const tree_estimate *e, size_t n, double pooled)
 {
     double top = -HUGE_VAL, sum = 0;
     for (size_t i = 0; i < n; i++)
-        top = fmax(top, c[i].base);
+        top = fmax(top, c[i].weight > 0 ? c[i].base : -HUGE_VAL);
     for (size_t i = 0; i < n; i++)
-        sum += c[i].weight = exp(c[i].base - top);
+        sum += c[i].weight *= c[i].weight > 0 ? exp(c[i].base - top) : 0;
     for (size_t i = 0; i < n; i++) {
         const log_mean *m = &e[i].draws;
         const double count = (double)m->count, value = log_mean_value(m);
         const double own = m->count > 1 && isfinite(value) ? draw_variance(m) : pooled;
         const double variance = ((count - 1) * own + BORROWED * pooled) / (count - 1 + BORROWED);
-        c[i].weight /= sum;
+        c[i].weight /= sum > 0 ? sum : 1;
         c[i].noise = isfinite(value) ? variance / count : (double)INFINITY;
         c[i].sampled = value + variance / (2 * count);
     }
@@ -81,6 +81,7 @@ static void summarise(approximation *out, const compared *c, size_t n, double po
         variance += c[i].weight * c[i].weight * c[i].noise;
     }
     out->offset_error = sqrt(variance);
+    out->error = fmax(sqrt(fmax(scatter, 0)), LEAST_SCATTER);
     out->scatter = fmax(sqrt(fmax(scatter - 2 * sqrt(doubt), 0)), LEAST_SCATTER);
     out->variance = pooled;
 }
@@ -108,11 +109,11 @@ int table_blend(table_improvement *out, topology_table *t, const tree_estimate *
         return ART_ERR_NOMEM;
     }
     for (size_t i = 0; i < n; i++) {
-        by_laplace[i].base = t->laplace[estimate[i].tree];
+        by_laplace[i] = (compared){estimate[i].laplace, estimate[i].stands_for, 0, 0};
         if (isnan(estimate[i].full))
             continue;
         full[n_full] = estimate[i];
-        by_full[n_full++].base = estimate[i].full;
+        by_full[n_full++] = (compared){estimate[i].full, 1, 0, 0};
     }
     const double pooled_full = pooled_variance(full, n_full);
     const double pooled = pooled_variance(estimate, n);
@@ -184,7 +185,8 @@ static size_t run_chunk(tree_estimate *done, topology_table *t, evidence_team *t
         topology_table_update(t, list[i].tree, job[i].length, job[i].laplace);
         t->mark[list[i].tree] &= (uint8_t)~TABLE_ROUGH;
         out->ess += log_mean_ess(&job[i].weights) / job[i].draws;
-        done[n++] = (tree_estimate){list[i].tree, job[i].full_laplace, job[i].weights};
+        done[n++] =
+            (tree_estimate){list[i].tree, job[i].full_laplace, job[i].laplace, 1, job[i].weights};
     }
     return n;
 }

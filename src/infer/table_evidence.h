@@ -12,7 +12,8 @@
  * where s_i is the standard error of the sampling: sampling decides where it is more accurate
  * than the scatter of the approximation, and otherwise only the offset comes from it. c and v
  * are found twice: for the full approximation, over the trees that have it, and for the
- * diagonal one, over all trees with draws. The trees without draws get laplace + c. */
+ * diagonal one, over trees with draws, each for as many trees without draws as it stands for.
+ * The trees without draws get laplace + c. */
 #ifndef INFER_TABLE_EVIDENCE_H
 #define INFER_TABLE_EVIDENCE_H
 
@@ -22,8 +23,11 @@
 /* What is known of one tree of the table besides its laplace. */
 typedef struct tree_estimate {
     size_t tree;
-    double full;    /* full Laplace approximation; NaN if it was not made */
-    log_mean draws; /* at least one */
+    double full;       /* full Laplace approximation; NaN if it was not made */
+    double laplace;    /* the diagonal one, as trees without draws have it */
+    double stands_for; /* trees like this one that have no draws: (1 - w) / w if it was drawn with
+                          probability w */
+    log_mean draws;    /* at least one */
 } tree_estimate;
 
 /* Offset and scatter of one approximation. */
@@ -31,6 +35,7 @@ typedef struct approximation {
     double offset;       /* c */
     double offset_error; /* its standard error */
     double scatter;      /* the square root of v */
+    double error;        /* the same, nothing taken away for few draws: of trees without any */
     double variance;     /* of one draw's weight over its mean squared */
 } approximation;
 

@@ -12,8 +12,7 @@
 enum {
     MOST_TARGETS = 50000,
     LOOK_EVERY = 100,   /* steps between two looks at the gap */
-    GAP_TREES = 1024,   /* that it is measured on .. */
-    FEW_TAXA = 40,      /* .. fewer with more taxa, for a look to take a second or two */
+    GAP_TREES = 1024,   /* that it is measured on, fewer with many taxa */
     FIT_LEAST = 200,    /* steps of a fit */
     AVERAGE_FROM = 100, /* step at which the average begins */
     /* Of polishing: */
@@ -142,12 +141,23 @@ static void return_to_best(table_fit *f)
     f->gap = f->best_gap;
 }
 
+static int measure_gap(table_fit *f)
+{
+    trainer_swap_average(f->trainer);
+    int status = fit_targets_gap(&f->gap, &f->targets, f->q,
+                                 fit_targets_affordable(GAP_TREES, f->q->n_taxa));
+    trainer_swap_average(f->trainer);
+    return status;
+}
+
 int table_fit_begin(table_fit *f, const topology_table *t, bool polishing)
 {
     f->polishing = polishing;
     int status = set_targets(f, t);
     if (!status && polishing)
         status = make_best(f);
+    if (!status && polishing) /* the table is not the one that it was fitted to */
+        status = measure_gap(f);
     if (status)
         return status;
     f->before = f->trainer->step;
@@ -159,16 +169,6 @@ int table_fit_begin(table_fit *f, const topology_table *t, bool polishing)
     }
     f->gap_before = f->gap;
     return ART_OK;
-}
-
-static int measure_gap(table_fit *f)
-{
-    const size_t n = (size_t)f->q->n_taxa;
-    const size_t most = n <= FEW_TAXA ? GAP_TREES : GAP_TREES * FEW_TAXA * FEW_TAXA / (n * n);
-    trainer_swap_average(f->trainer);
-    int status = fit_targets_gap(&f->gap, &f->targets, f->q, most);
-    trainer_swap_average(f->trainer);
-    return status;
 }
 
 static int fit_step(table_fit *f, bool hurry, bool *over, diag *d)

@@ -36,7 +36,6 @@ struct table_sampler {
     tree_estimate *estimate; /* [trees] */
     posterior posterior;
     double *weight; /* [passes][repeats][K] */
-    size_t room;
     int passes;
     log_mean mean; /* of all weights */
     log_mean outside;
@@ -106,7 +105,7 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
     s->k_table = settings->particles - network;
     int status = create_memory(s);
     if (!status)
-        status = posterior_init(&s->posterior, names, settings->sample, true);
+        status = posterior_init(&s->posterior, names, settings->sample, true, settings->seed);
     if (status) {
         table_sampler_free(s);
         return status;
@@ -114,7 +113,7 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
     const double all = topology_table_log_sum(&c->table, 0, 0);
     for (size_t i = 0; i < c->table.count; i++) {
         s->log_p[i] = c->table.g[i] - all;
-        s->estimate[i] = (tree_estimate){.tree = i, .full = NAN};
+        s->estimate[i] = (tree_estimate){.tree = i, .full = NAN, .laplace = c->table.laplace[i]};
     }
     *out = s;
     return ART_OK;
@@ -421,7 +420,7 @@ const particles *table_sampler_particles(const table_sampler *s)
 
 /* The probabilities that are reported: the blended ones of the table, importance weights
  * outside. */
-static int report(table_sampler *s, sampler_facts *facts)
+static int report(table_sampler *s, double outside, sampler_facts *facts)
 {
     const topology_table *t = &s->c->table;
     tree_set *raw = &s->posterior.trees, better;
@@ -431,8 +430,8 @@ static int report(table_sampler *s, sampler_facts *facts)
     topology_table_forget_lengths(&s->c->table); /* the set of trees takes as much */
     split_table_reset(splits);
     for (size_t i = 0; i < t->count && !status; i++) {
-        const double p = exp(t->g[i] - all) * (1 - facts->outside);
-        const double error = t->error[i] < 0 ? facts->blend.diagonal.scatter : (double)t->error[i];
+        const double p = exp(t->g[i] - all) * (1 - outside);
+        const double error = t->error[i] < 0 ? facts->blend.diagonal.error : (double)t->error[i];
         status = tree_set_add(&better, topology_table_decision(t, i), p);
         if (!status)
             status = split_table_add_uncertain(splits, topology_table_decision(t, i), NULL, p,
@@ -452,12 +451,20 @@ static int report(table_sampler *s, sampler_facts *facts)
     return status;
 }
 
+/* That tree i of the table was in none of the passes, over that it was in one. */
+static double odds_against(const table_sampler *s, size_t i)
+{
+    const double wanted = exp(s->log_p[i]) * SAMPLER_REPEATS * s->k_table; /* draws in a pass */
+    const double never = pow(1 - fmin(wanted, 1), s->passes);
+    return never / (1 - never);
+}
+
 int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts)
 {
     const size_t trees = s->c->table.count;
     size_t n = 0;
     memset(p, 0, sizeof *p);
-    *facts = (sampler_facts){.passes = s->passes, .failed = s->failed};
+    *facts = (sampler_facts){.passes = s->passes};
     if (s->passes == 0 || !(s->mean.sum > 0))
         return ART_ERR_NUMERIC;
     evidence_summarise(e, s->weight, s->set.particles, s->passes * SAMPLER_REPEATS);
@@ -465,15 +472,18 @@ int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_fa
     e->log_evidence_se = table_sampler_error(s);
     /* b K draws of K: their mean weight times b is their part of the evidence */
     const double share = (double)s->k_network / s->set.particles;
-    facts->outside = share * exp(log_mean_value(&s->outside) - e->log_evidence);
-    facts->outside_error = facts->outside > 0 ? facts->outside * log_mean_error(&s->outside) : 0;
+    e->outside = share * exp(log_mean_value(&s->outside) - e->log_evidence);
+    e->outside_se = e->outside > 0 ? e->outside * log_mean_error(&s->outside) : 0;
+    e->failed = s->failed;
     for (size_t i = 0; i < trees; i++)
-        if (s->estimate[i].draws.count)
-            s->estimate[n++] = s->estimate[i];
+        if (s->estimate[i].draws.count) {
+            s->estimate[n] = s->estimate[i];
+            s->estimate[n++].stands_for = odds_against(s, i);
+        }
     int status = n ? table_blend(&facts->blend, &s->c->table, s->estimate, n) : ART_ERR_NUMERIC;
     facts->blend.trees = n;
     if (!status)
-        status = report(s, facts);
+        status = report(s, e->outside, facts);
     if (!status)
         status = posterior_finish(&s->posterior);
     if (!status) {

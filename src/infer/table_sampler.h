@@ -68,10 +68,7 @@ const particles *table_sampler_particles(const table_sampler *s);
 /* What the answer rests on. */
 typedef struct sampler_facts {
     int passes;
-    double outside;       /* share of the posterior in trees that are not in the table */
-    double outside_error; /* its standard error */
-    int64_t outside_trees;
-    int64_t failed; /* draws without a result: no mode was found */
+    int64_t outside_trees; /* that were drawn */
     table_improvement blend;
 } sampler_facts;
 

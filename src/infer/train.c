@@ -166,16 +166,16 @@ int trainer_advance(trainer *t, diag *d)
 
 void trainer_report(trainer *t, train_report *out)
 {
-    double n = fmax(1, t->scalar[TRAIN_COUNTED]);
+    const double n = t->scalar[TRAIN_COUNTED];
     double unshared = t->scalar[TRAIN_WORK_UNSHARED];
     *out = (train_report){
         .step = t->step,
-        .objective = -t->scalar[TRAIN_LOSS] / n,
+        .objective = n > 0 ? -t->scalar[TRAIN_LOSS] / n : (double)NAN,
         .best = t->scalar[TRAIN_HAS_BEST] != 0 ? t->scalar[TRAIN_BEST] : (double)NAN,
-        .gradient_norm = t->scalar[TRAIN_NORM] / n,
+        .gradient_norm = n > 0 ? t->scalar[TRAIN_NORM] / n : (double)NAN,
         .rate = optim_rate(&t->part[0]->settings, t->step),
         .anneal = trainer_anneal(t),
-        .distinct = t->scalar[TRAIN_DISTINCT] / n,
+        .distinct = n > 0 ? t->scalar[TRAIN_DISTINCT] / n : (double)NAN,
         .saved = unshared > 0 ? 1 - t->scalar[TRAIN_WORK_DONE] / unshared : 0,
         .skipped = t->skipped,
     };

@@ -36,7 +36,7 @@ typedef struct train_settings {
 /* The published schedule, without annealing. */
 train_settings train_defaults(void);
 
-/* Means over the steps since the last report. */
+/* Means over the steps since the last report; NaN if all of them were skipped. */
 typedef struct train_report {
     int64_t step;
     double objective;     /* bound or mean log q: minus the loss */

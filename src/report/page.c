@@ -28,6 +28,7 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
         {"draws", (double)e->total, 0},
         {"effective sample size", e->ess, 0},
         {"Pareto k", e->pareto_k, 2},
+        {"posterior outside the table", e->outside, 6},
     };
     int count = 0;
     for (int i = 0; i < PAGE_FIGURES; i++)
@@ -55,10 +56,11 @@ static void put_evidence(buffer *out, const evidence *e)
     int count = page_figures(figure, e);
     buffer_text(out, "Log marginal likelihood (evidence)\n");
     for (int i = 0; i < count; i++)
-        buffer_printf(out, "  %-24s %s\n", figure[i].name, figure[i].value);
-    const char *warning = evidence_warning(e->pareto_k);
-    if (*warning)
-        buffer_printf(out, "  WARNING: %s\n", warning);
+        buffer_printf(out, "  %-27s %s\n", figure[i].name, figure[i].value);
+    const char *warning[EVIDENCE_WARNINGS];
+    const int warnings = evidence_warnings(warning, e);
+    for (int i = 0; i < warnings; i++)
+        buffer_printf(out, "  WARNING: %s\n", warning[i]);
 }
 
 static int put_topologies(buffer *out, const tree_set *trees)
@@ -83,7 +85,7 @@ int page_text(buffer *out, const page *p)
 {
     buffer_printf(out, "ARTreeFormer %s: Bayesian inference of a tree\n\n", art_version());
     for (int i = 0; i < p->n_facts; i++)
-        buffer_printf(out, "  %-24s %s\n", p->fact[i].name, p->fact[i].value);
+        buffer_printf(out, "  %-27s %s\n", p->fact[i].name, p->fact[i].value);
     buffer_char(out, '\n');
     put_evidence(out, p->evidence);
     buffer_char(out, '\n');

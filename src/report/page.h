@@ -41,7 +41,7 @@ int page_text(buffer *out, const page *p);
 
 /* The figures of the evidence by name and as text, in the order in which they are shown; those
  * that are finite. Returns how many. */
-enum { PAGE_FIGURES = 8, PAGE_FIGURE_SIZE = 64 };
+enum { PAGE_FIGURES = 9, PAGE_FIGURE_SIZE = 64 };
 typedef struct page_figure {
     const char *name;
     char value[PAGE_FIGURE_SIZE];

@@ -74,10 +74,11 @@ static void put_evidence(buffer *out, const evidence *e)
     for (int i = 0; i < count; i++)
         put_row(out, figure[i].name, figure[i].value);
     buffer_text(out, "</table>\n");
-    const char *warning = evidence_warning(e->pareto_k);
-    if (*warning) {
+    const char *warning[EVIDENCE_WARNINGS];
+    const int warnings = evidence_warnings(warning, e);
+    for (int i = 0; i < warnings; i++) {
         buffer_text(out, "<p class=\"warning\">");
-        markup_text(out, warning);
+        markup_text(out, warning[i]);
         buffer_text(out, "</p>\n");
     }
 }

@@ -1,8 +1,8 @@
-/* sample.h: the files that hold a weighted posterior sample.
+/* sample.h: the files that hold a posterior sample, of which all rows count the same.
  *
- *     <prefix>.trees        NEXUS, one tree per draw with branch lengths and [&W weight]
- *     <prefix>.trace.tsv    one line per draw, for Tracer: state, log-likelihood, prior, tree
- *                           length, log q, weight */
+ *     <prefix>.trees        NEXUS, one tree per row with branch lengths and [&W weight]
+ *     <prefix>.trace.tsv    one line per row, for Tracer: state, log-likelihood, prior, tree
+ *                           length, log q */
 #ifndef REPORT_SAMPLE_H
 #define REPORT_SAMPLE_H
 
