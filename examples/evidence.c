@@ -16,9 +16,9 @@ int main(int argc, char **argv)
         return 2;
     int status = art_alignment_read(&data, argv[1], messages);
     if (status == ART_OK)
-        status = art_infer(&q, data, "JC", &settings, NULL, NULL);
+        status = art_infer(&q, data, "JC", &settings, NULL, NULL, messages);
     if (status == ART_OK)
-        status = art_model_answer(q, &e, NULL);
+        status = art_model_answer(&e, NULL, q);
     for (size_t i = 0; i < art_messages_count(messages); i++)
         fprintf(stderr, "%s\n", art_messages_text(messages, i));
     if (status == ART_OK)

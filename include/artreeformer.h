@@ -8,26 +8,31 @@
  *     art_model       q(tree), and q(branch lengths | tree) where it has one
  *     art_messages    what was noted about users' files
  *
- * The order of calls is that of the data: read an alignment, infer a model from it (or read a
- * model from a file), then score trees, draw trees, or estimate the evidence. The smallest
- * program:
+ * The order of calls is that of the data: read an alignment and infer a model from it, or read
+ * trees and fit one to them, or read a model from a file; then score trees, draw trees, or
+ * estimate the evidence. The smallest program:
  *
- *     art_alignment *a;
- *     art_model *q;
+ *     art_alignment *a = NULL;
+ *     art_model *q = NULL;
  *     art_evidence e;
  *     if (art_alignment_read(&a, "primates.fasta", NULL) == ART_OK &&
- *         art_infer(&q, a, "JC", NULL, NULL, NULL) == ART_OK &&
- *         art_model_answer(q, &e, NULL) == ART_OK)
+ *         art_infer(&q, a, "JC", NULL, NULL, NULL, NULL) == ART_OK &&
+ *         art_model_answer(&e, NULL, q) == ART_OK)
  *         printf("log evidence %.2f +- %.2f\n", e.log_evidence, e.log_evidence_se);
  *     art_model_free(q);
  *     art_alignment_free(a);
  *
- * Every function that can fail returns ART_OK or a negative status. A constructor sets *out to
- * NULL when it fails, and every _free accepts NULL. Whoever gets an object from a constructor
- * frees it; strings that are returned belong to the object. The library never prints, exits,
- * reads the environment or keeps global state. One object belongs to one thread at a time; so do
- * all models together, because the BLAS underneath need not be safe to call from two threads (the
- * library's own threads never do). Results depend on the seed and not on the number of threads. */
+ * What only the program has: checkpoints, parsimony inference, drawing branch lengths, consensus
+ * trees and reports.
+ *
+ * Every function that can fail returns ART_OK or a negative status. What it gives comes first, and
+ * is undefined after a failure; but a constructor then sets *out to NULL. No pointer may be NULL
+ * unless it says so; every _free accepts NULL. Whoever gets an object from a constructor frees
+ * it; strings that are returned belong to the object and live as long. The library never prints,
+ * exits, reads the environment or keeps global state. One object belongs to one thread at a time;
+ * so do all models together, because the BLAS underneath need not be safe to call from two threads
+ * (the library's own threads never do). Results depend on the seed and not on the number of
+ * threads. */
 #ifndef ARTREEFORMER_H
 #define ARTREEFORMER_H
 
@@ -85,6 +90,7 @@ ART_API size_t art_messages_count(const art_messages *m);
 
 /* The i-th message, without a newline; NULL for an index out of range. */
 ART_API const char *art_messages_text(const art_messages *m, size_t i);
+/* Its level; ART_NOTE for an index out of range. */
 ART_API enum art_level art_messages_level(const art_messages *m, size_t i);
 
 /* ---- alignments ---- */
@@ -140,84 +146,123 @@ ART_API size_t art_trees_count(const art_trees *t);
 ART_API double art_trees_weight(const art_trees *t, size_t i);
 
 /* Tree i as Newick, like snprintf: writes at most size bytes with the NUL and returns in *length
- * how many the whole text has without it. A text that did not fit is ART_ERR_LIMIT. */
+ * (may be NULL) how many the whole text has without it. A text that did not fit is
+ * ART_ERR_LIMIT; it is cut. */
 ART_API int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size_t *length);
 
 /* log_q[count] of all the trees. ART_ERR_MISMATCH unless they were read or drawn for a model of
  * the same taxa in the same order. */
-ART_API int art_model_score(art_model *q, double *log_q, const art_trees *t);
+ART_API int art_model_score(double *log_q, art_model *q, const art_trees *t);
 
-/* Draws n topologies; equal ones are merged, their weights are the shares. */
-ART_API int art_model_sample(art_model *q, art_trees **out, size_t n, uint64_t seed);
+/* Draws n topologies, 1 to 2^32 - 1; equal ones are merged, their weights are the shares. */
+ART_API int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t seed);
 
 /* KL(trees || q) and total variation, with the weights of t as the distribution. */
-ART_API int art_model_divergence(art_model *q, double *kl, double *total_variation,
+ART_API int art_model_divergence(double *kl, double *total_variation, art_model *q,
                                  const art_trees *t);
 
-/* ---- inference ---- */
+/* ---- learning ---- */
+
+/* What a caller wishes who looks on: to go on; to stop with ART_ERR_STOPPED; to have the answer
+ * soon, with what there is. */
+enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
+
+/* Called after every piece of work with the number of pieces so far and a value: the log evidence
+ * by the sum over the table (ART_COLLAPSED; -inf at first), the bound of the step (ART_VBPI), the
+ * mean log q of the step (art_fit; NaN for a step that was skipped). A piece takes a second or two,
+ * or more where there are very many taxa. Returns an art_wish. */
+typedef int art_progress(void *context, int64_t step, double value);
 
 /* Two methods. ART_COLLAPSED, the default: branch lengths are integrated out, topologies are
  * explored, and the network is fitted to a table of them; minutes. ART_VBPI: topologies and lengths
  * are learned together, as published; hours. */
 enum art_method { ART_COLLAPSED, ART_VBPI };
 
+/* Anything out of its range is ART_ERR_USAGE. */
 typedef struct art_infer_settings {
     enum art_method method;
-    double prior_rate;                /* of the exponential prior on branch lengths */
-    int hidden, heads, branch_hidden; /* sizes of the networks */
-    int threads;
+    double prior_rate; /* of the exponential prior on branch lengths; above 0, up to 1e6 */
+    int hidden, heads; /* of the network of topologies; heads divides hidden */
+    int branch_hidden; /* of the network of branch lengths */
+    int threads;       /* 1 and more */
     uint64_t seed;
     /* ART_COLLAPSED */
-    double standard_error; /* of the log evidence that is wanted */
-    int rounds;            /* of fitting and drawing, at most */
-    int64_t fit_steps;     /* of fitting in one round, at most */
+    double standard_error; /* of the log evidence that is wanted; above 0, up to 10 */
+    int rounds;            /* of fitting and drawing, at most; 1 to 64 */
+    int64_t fit_steps;     /* of fitting in one round, at most; 1 and more */
     double gap;            /* nats from the table that the network is fitted to after the rounds;
-                              0: as the rounds leave it */
-    size_t table_bytes;    /* memory for the table of topologies */
+                              0: as the rounds leave it; up to 100 */
+    size_t table_bytes; /* memory for the table of topologies, which has room for 1000 at least */
     /* ART_VBPI */
-    int64_t steps;        /* of training */
-    int64_t anneal_steps; /* over which the data's weight rises to 1 */
-    int particles;        /* trees drawn in each step, at least 2 */
-    double tree_rate;     /* learning rates */
+    int64_t steps;        /* of training; 1 and more */
+    int64_t anneal_steps; /* over which the data's weight rises to 1; 0: it is 1 */
+    int particles;        /* trees drawn in each step; 2 and more */
+    double tree_rate;     /* learning rates; above 0, up to 1 */
     double branch_rate;
-    double decay;        /* the rates are multiplied by it .. */
-    int64_t decay_every; /* .. after so many steps */
+    double decay;        /* the rates are multiplied by it, above 0, up to 1, .. */
+    int64_t decay_every; /* .. after so many steps; 0: never */
 } art_infer_settings;
 
-/* The defaults of the program. */
+/* The defaults of the program, but one thread. */
 ART_API void art_infer_defaults(art_infer_settings *s);
 
-/* What a caller wishes who looks on: to go on; to stop with ART_ERR_STOPPED; to have the answer
- * soon, with what there is. */
-enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
-
-/* Called after every piece of work, of a second or less, with the number of pieces so far and with
- * the log evidence by the sum over the table (ART_COLLAPSED; -inf at first), or the bound of the
- * step (ART_VBPI). Returns an art_wish. */
-typedef int art_progress(void *context, int64_t step, double value);
-
-/* Learns the posterior of trees and branch lengths. settings, progress may be NULL. */
+/* Learns the posterior of trees and branch lengths under a substitution model (as for
+ * art_log_likelihood). settings, progress and context may be NULL. What must be said beside the
+ * answer of ART_COLLAPSED is in m, as warnings. */
 ART_API int art_infer(art_model **out, const art_alignment *a, const char *model,
-                      const art_infer_settings *settings, art_progress *progress, void *context);
+                      const art_infer_settings *settings, art_progress *progress, void *context,
+                      art_messages *m);
 
 typedef struct art_evidence {
-    double log_evidence;    /* mean over repeats of the log of the mean weight */
-    double log_evidence_sd; /* over repeats; NaN for one repeat */
+    double log_evidence;    /* art_model_evidence: mean over repeats of the log of the mean weight;
+                               art_model_answer: log of the mean of all weights */
+    double log_evidence_sd; /* of the log of the mean weight, over repeats; NaN for one repeat */
     double log_evidence_se;
-    double lower_bound_1;  /* 1-sample and 10-sample bounds */
+    double lower_bound_1;  /* 1-sample and 10-sample bounds; -inf where draws have no weight */
     double lower_bound_10; /* NaN for fewer than 10 particles */
+    long draws;
     double ess;            /* effective sample size */
-    double pareto_k;       /* 0.7 or more: not dependable; 1 or more: not an estimate */
+    double pareto_k;       /* 0.7 or more: not dependable; 1 or more: not an estimate; +inf: too few
+                              draws to say */
+    double outside_weight; /* share of the posterior in trees that are not in the table, and its
+                              standard error; NaN for art_model_evidence */
+    double outside_weight_se;
 } art_evidence;
 
 /* What ART_COLLAPSED found: the evidence, and the topologies with their probabilities; trees may be
- * NULL, and is the caller's. ART_ERR_UNSUPPORTED for models that were read or made by ART_VBPI:
- * they are art_model_evidence's. lower_bound_1 is -inf where a draw had no weight. */
-ART_API int art_model_answer(const art_model *q, art_evidence *e, art_trees **trees);
+ * NULL, and is the caller's. ART_ERR_UNSUPPORTED for other models: they are
+ * art_model_evidence's. */
+ART_API int art_model_answer(art_evidence *e, art_trees **trees, const art_model *q);
 
-/* Importance sampling from a model that art_infer made, or that `infer` wrote. */
+/* Importance sampling from a model that art_infer made, or that `infer` wrote: repeats >= 1 of
+ * particles >= 1, at most 2^31 - 1 together. ART_ERR_UNSUPPORTED for models of topologies
+ * alone. */
 ART_API int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a,
                                int particles, int repeats, uint64_t seed, art_messages *m);
+
+/* Anything out of its range is ART_ERR_USAGE. */
+typedef struct art_fit_settings {
+    int hidden, heads; /* of the network; heads divides hidden */
+    int threads;       /* 1 and more */
+    uint64_t seed;
+    int64_t steps;       /* 1 and more */
+    int batch;           /* trees of a step; 1 and more */
+    double rate;         /* of learning; above 0, up to 1 */
+    double decay;        /* the rate is multiplied by it, above 0, up to 1, .. */
+    int64_t decay_every; /* .. after so many steps; 0: never */
+    double average; /* what a moving average of the weights, which becomes the model, keeps in a
+                       step; 0: no average; below 1 */
+    int64_t average_from; /* step at which it begins */
+} art_fit_settings;
+
+/* The defaults of the program, but one thread. */
+ART_API void art_fit_defaults(art_fit_settings *s);
+
+/* A density fitted to weighted trees, by maximum likelihood; the model has no branch lengths, and
+ * its taxa are those of the trees, in the same order. settings, progress and context may be NULL.
+ */
+ART_API int art_fit(art_model **out, const art_trees *t, const art_fit_settings *settings,
+                    art_progress *progress, void *context, art_messages *m);
 
 #ifdef __cplusplus
 }

@@ -85,7 +85,7 @@ static void from_alignment_to_evidence(void **state)
     assert_true(art_alignment_patterns(a) > 5 && art_alignment_patterns(a) <= 26);
     assert_string_equal(art_alignment_name(a, 0), "d");
     assert_null(art_alignment_name(a, 5));
-    check_status(art_infer(&q, a, "JC", &set, count_steps, &steps));
+    check_status(art_infer(&q, a, "JC", &set, count_steps, &steps, NULL));
     assert_int_equal(steps, set.steps);
     assert_int_equal(art_model_taxa(q), 5);
     assert_string_equal(art_model_name(q, 0), "a");
@@ -100,11 +100,11 @@ static void from_alignment_to_evidence(void **state)
     check_status(art_model_evidence(&f, again, a, 200, 5, 1, NULL));
     check_near(f.log_evidence, e.log_evidence, 0);
 
-    assert_int_equal(art_infer(&stopped, a, "JC", &set, stop_at_ten, NULL), ART_ERR_STOPPED);
+    assert_int_equal(art_infer(&stopped, a, "JC", &set, stop_at_ten, NULL, NULL), ART_ERR_STOPPED);
     assert_null(stopped);
-    assert_int_equal(art_infer(&stopped, a, "JC+X", &set, NULL, NULL), ART_ERR_INPUT);
+    assert_int_equal(art_infer(&stopped, a, "JC+X", &set, NULL, NULL, NULL), ART_ERR_INPUT);
     set.particles = 1;
-    assert_int_equal(art_infer(&stopped, a, "JC", &set, NULL, NULL), ART_ERR_USAGE);
+    assert_int_equal(art_infer(&stopped, a, "JC", &set, NULL, NULL, NULL), ART_ERR_USAGE);
     art_model_free(q);
     art_model_free(again);
     art_alignment_free(a);
@@ -126,11 +126,13 @@ static void collapsed_by_default(void **state)
     set.heads = 2;
     set.fit_steps = 100;
     check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
-    check_status(art_infer(&q, a, "JC", &set, count_pieces, &pieces));
+    check_status(art_infer(&q, a, "JC", &set, count_pieces, &pieces, NULL));
     assert_true(pieces > 10);
-    check_status(art_model_answer(q, &e, &t));
+    check_status(art_model_answer(&e, &t, q));
     assert_true(e.log_evidence_se > 0 && e.log_evidence_se <= set.standard_error &&
                 e.pareto_k < 0.7);
+    assert_true(e.draws >= 1000 && e.ess < (double)e.draws && e.outside_weight < 0.1 &&
+                e.outside_weight_se <= e.outside_weight);
     assert_true(art_trees_count(t) >= 2 && art_trees_count(t) <= 15);
     double sum = 0;
     for (size_t i = 0; i < art_trees_count(t); i++)
@@ -139,29 +141,114 @@ static void collapsed_by_default(void **state)
     /* the network was fitted to these trees, and the lengths to theirs: importance sampling from
      * both has the same evidence, within six standard errors of the two */
     double kl, distance;
-    check_status(art_model_divergence(q, &kl, &distance, t));
+    check_status(art_model_divergence(&kl, &distance, q, t));
     assert_true(kl < 0.3);
     check_status(art_model_evidence(&f, q, a, 500, 20, 1, NULL));
     check_near(f.log_evidence, e.log_evidence, 6 * hypot(e.log_evidence_se, f.log_evidence_se));
     art_trees_free(t);
 
     /* stopped; in a hurry; and no answer where there is none */
-    assert_int_equal(art_infer(&soon, a, "JC", &set, stop_at_ten, NULL), ART_ERR_STOPPED);
+    assert_int_equal(art_infer(&soon, a, "JC", &set, stop_at_ten, NULL, NULL), ART_ERR_STOPPED);
     assert_null(soon);
-    check_status(art_infer(&soon, a, "JC", &set, hurry_at_ten, &last));
-    assert_true(last >= 10);
-    check_status(art_model_answer(soon, &g, NULL));
+    art_messages *m;
+    check_status(art_messages_create(&m));
+    check_status(art_infer(&soon, a, "JC", &set, hurry_at_ten, &last, m));
+    assert_true(last > 10); /* it is asked during the answer too */
+    art_messages_free(m);
+    check_status(art_model_answer(&g, NULL, soon));
     check_near(g.log_evidence, e.log_evidence, 0.2);
-    check_status(art_infer(&other, a, "JC", &vbpi, NULL, NULL));
-    assert_int_equal(art_model_answer(other, &g, &t), ART_ERR_UNSUPPORTED);
+    check_status(art_infer(&other, a, "JC", &vbpi, NULL, NULL, NULL));
+    assert_int_equal(art_model_answer(&g, &t, other), ART_ERR_UNSUPPORTED);
     assert_null(t);
-    set.rounds = 0;
-    art_model *bad;
-    assert_int_equal(art_infer(&bad, a, "JC", &set, NULL, NULL), ART_ERR_USAGE);
     art_model_free(q);
     art_model_free(soon);
     art_model_free(other);
     art_alignment_free(a);
+}
+
+/* A model that cannot be is explained; settings out of range are refused. */
+static void what_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q;
+    art_messages *m;
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_messages_create(&m));
+    assert_int_equal(art_infer(&q, a, "JC+X", NULL, NULL, NULL, m), ART_ERR_INPUT);
+    assert_int_equal(art_messages_count(m), 1);
+    assert_non_null(strstr(art_messages_text(m, 0), "'JC+X':1:"));
+    assert_int_equal(art_messages_level(m, 0), ART_ERROR);
+    art_messages_free(m);
+
+    art_infer_settings set[13];
+    for (int i = 0; i < 13; i++) {
+        art_infer_defaults(&set[i]);
+        set[i].method = i < 6 ? ART_COLLAPSED : ART_VBPI;
+    }
+    set[0].rounds = 0;
+    set[1].rounds = 65;
+    set[2].gap = NAN;
+    set[3].standard_error = 0;
+    set[4].prior_rate = INFINITY;
+    set[5].heads = 3;
+    set[6].tree_rate = -1;
+    set[7].branch_rate = NAN;
+    set[8].decay = 0;
+    set[9].decay_every = -1;
+    set[10].particles = 1;
+    set[11].threads = 0;
+    set[12].method = (enum art_method)2;
+    for (int i = 0; i < 13; i++) {
+        assert_int_equal(art_infer(&q, a, "JC", &set[i], NULL, NULL, NULL), ART_ERR_USAGE);
+        assert_null(q);
+    }
+    art_alignment_free(a);
+}
+
+/* Two trees of five taxa: the density learns them, and nothing else. */
+static void a_density_is_fitted(void **state)
+{
+    (void)state;
+    art_trees *t;
+    art_model *q, *again;
+    art_fit_settings set;
+    const char *path = scratch_write("trees.nwk", TREES);
+    int64_t steps = 0;
+    check_status(art_trees_read(&t, &path, 1, 0, NULL, NULL));
+    art_fit_defaults(&set);
+    set.hidden = 16;
+    set.heads = 2;
+    set.steps = 1500;
+    set.rate = 0.01;
+    set.decay_every = 300;
+    set.average = 0.99;
+    set.average_from = 100;
+    check_status(art_fit(&q, t, &set, count_steps, &steps, NULL));
+    assert_int_equal(steps, set.steps);
+    double kl, distance;
+    check_status(art_model_divergence(&kl, &distance, q, t));
+    assert_true(kl >= 0 && kl < 0.01);
+    assert_true(distance < 0.05);
+    art_evidence e;
+    assert_int_equal(art_model_answer(&e, NULL, q), ART_ERR_UNSUPPORTED);
+
+    /* it can be kept */
+    check_status(art_model_write(q, scratch_path("fit.safetensors"), NULL));
+    check_status(art_model_read(&again, scratch_path("fit.safetensors"), 1, NULL));
+    double before[2], after[2];
+    check_status(art_model_score(before, q, t));
+    check_status(art_model_score(after, again, t));
+    check_near(after[0], before[0], 0);
+    check_near(after[1], before[1], 0);
+    art_model_free(again);
+    art_model_free(q);
+
+    assert_int_equal(art_fit(&q, t, &set, stop_at_ten, NULL, NULL), ART_ERR_STOPPED);
+    assert_null(q);
+    set.rate = NAN;
+    assert_int_equal(art_fit(&q, t, &set, NULL, NULL, NULL), ART_ERR_USAGE);
+    art_trees_free(t);
 }
 
 static void trees_are_scored_and_drawn(void **state)
@@ -173,7 +260,7 @@ static void trees_are_scored_and_drawn(void **state)
     art_infer_settings set = small();
     const char *path = scratch_write("trees.nwk", TREES);
     check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
-    check_status(art_infer(&q, a, "JC", &set, NULL, NULL));
+    check_status(art_infer(&q, a, "JC", &set, NULL, NULL, NULL));
     check_status(art_trees_read(&t, &path, 1, 0, q, NULL));
     assert_int_equal(art_trees_count(t), 2);
     check_near(art_trees_weight(t, 0), 2.0 / 3, 1e-15);
@@ -195,18 +282,18 @@ static void trees_are_scored_and_drawn(void **state)
 
     /* shares of draws against the probabilities: five standard errors */
     enum { DRAWS = 20000 };
-    check_status(art_model_sample(q, &drawn, DRAWS, 7));
+    check_status(art_model_sample(&drawn, q, DRAWS, 7));
     size_t count = art_trees_count(drawn);
     assert_true(count >= 2 && count <= 15);
     double *log_q = malloc(count * sizeof *log_q);
-    check_status(art_model_score(q, log_q, drawn));
+    check_status(art_model_score(log_q, q, drawn));
     for (size_t i = 0; i < count; i++) {
         double p = exp(log_q[i]);
         check_near(art_trees_weight(drawn, i), p, 5 * sqrt(p * (1 - p) / DRAWS));
     }
     free(log_q);
     double kl, distance;
-    check_status(art_model_divergence(q, &kl, &distance, drawn));
+    check_status(art_model_divergence(&kl, &distance, q, drawn));
     assert_true(kl >= 0 && kl < 0.01 && distance < 0.02);
 
     /* trees that were read without the model have their own order of taxa: here it is the same */
@@ -275,6 +362,7 @@ int main(void)
 #define IN_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(from_alignment_to_evidence), IN_FOLDER(collapsed_by_default),
+        IN_FOLDER(what_cannot_be_is_refused),  IN_FOLDER(a_density_is_fitted),
         IN_FOLDER(trees_are_scored_and_drawn), IN_FOLDER(targets_of_one_tree),
         IN_FOLDER(failures_leave_nothing),
     };

@@ -272,6 +272,7 @@ static void bad_input_changes_nothing(void **state)
         {"poly", "(a,b,c,d,e);", "summarize poly --prefix old --redo", "poly:1:"},
         {"number", "(a:1,b:0x1,c:1);", "summarize number --prefix old --redo", "number:1:"},
         {"taxa", "((a,b),c,d);((a,b),c,x);", "summarize taxa --prefix old --redo", "'x'"},
+        {"part", "((a:1,b:1):1,c:1,d);", "simulate -t part --prefix old --redo", "4 of 5 branches"},
         {"nul", NULL, "summarize absent --prefix old --redo", "absent: error: "},
     };
     scratch_write("old.trprobs", "precious");
@@ -282,6 +283,8 @@ static void bad_input_changes_nothing(void **state)
         run_result r = run_line(NULL, table[i].arguments);
         check_run(&r, table[i].arguments, 2, NULL, table[i].err);
         assert_string_equal(r.out, "");
+        const char *error = strstr(r.err, "error: "); /* one, not a vaguer one behind it */
+        assert_true(error && !strstr(error + 1, "\nerror: "));
         run_free(&r);
         check_same_files("old.trprobs", "old.contree");
     }

@@ -142,6 +142,27 @@ static void the_example_runs(void **state)
                 "log evidence -");
 }
 
+/* The program in the header's opening comment: on data, and on a file that is not there. */
+static void the_smallest_program_runs(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("primates.fasta",
+                  ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    check_shell(
+        "pkg-config",
+        WITH_PKG_CONFIG
+        "{ printf '%s\\n' '#include <artreeformer.h>' '#include <stdio.h>' 'int main(void) {'; "
+        "sed -n '/^ \\*     art_alignment \\*a/,/art_alignment_free/s/^ \\*//p' "
+        "include/artreeformer.h; echo '}'; } >smallest.c && "
+        "cc -o smallest smallest.c $(pkg-config --cflags --libs artreeformer) && "
+        "export LD_LIBRARY_PATH=$(echo $PWD/lib*) && ./smallest && "
+        "rm primates.fasta && ./smallest && echo well",
+        "log evidence -|well\n");
+}
+
 /* Where the tests' library is absent, the product is built all the same. */
 static void cmocka_is_for_tests_only(void **state)
 {
@@ -163,6 +184,7 @@ int main(void)
         cmocka_unit_test(completions_complete),
         cmocka_unit_test(zsh_and_fish_accept_their_completions),
         cmocka_unit_test(the_example_runs),
+        cmocka_unit_test(the_smallest_program_runs),
         cmocka_unit_test(a_program_compiles_against_the_library),
         cmocka_unit_test(cmocka_is_for_tests_only),
     };

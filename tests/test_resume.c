@@ -355,6 +355,46 @@ static void another_run_is_refused(void **state)
     place_close(&p);
 }
 
+/* The truth that a fit is compared with is part of the run. */
+static void another_truth_is_another_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *truth, *more;
+        int code;
+        const char *words;
+    } table[] = {
+        {NULL, "", 0, "files written"},
+        {NULL, "", 0, "finished already"},
+        {"a", "", 3, "truth was not set"},
+        {"a", "--redo", 0, "KL"},
+        {"b", "", 3, "results of another run exist"},
+    };
+    place p;
+    place_open(&p);
+    for (int i = 0; i < 2; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "%s/%c.nwk", p.folder, 'a' + i);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_true(fputs(i ? "((a,b),c,(d,e));" : "((a,c),b,(d,e));", file) >= 0 &&
+                    fclose(file) == 0);
+    }
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        char truth[128] = "", line[512];
+        if (table[i].truth)
+            snprintf(truth, sizeof truth, "--truth %s/%s.nwk", p.folder, table[i].truth);
+        snprintf(line, sizeof line,
+                 "fit %s/a.nwk --prefix %s --steps 20 --hidden 8 --heads 2 --report-every 10 "
+                 "--truth-every 10 %s %s",
+                 p.folder, p.prefix, truth, table[i].more);
+        run_result r = run_line(NULL, line);
+        check_run(&r, line, table[i].code, NULL, table[i].words);
+        run_free(&r);
+    }
+    place_close(&p);
+}
+
 static void damaged_checkpoints(void **state)
 {
     (void)state;
@@ -508,6 +548,12 @@ static void collapsed_in_limited_time(void **state)
         json_decref(results);
         free(text);
         expect(&p, "collapsed", LIMITS[i], 0, "finished already");
+        if (i) /* more time may have been given to it: it is not done */
+            expect(&p, "collapsed", "-T 1", 3, "a time limit of 0.001 s ended them");
+        char path[160];
+        snprintf(path, sizeof path, "%s.trees", p.prefix);
+        assert_int_equal(unlink(path), 0);
+        expect(&p, "collapsed", LIMITS[i], 3, "run.trees is gone");
         place_close(&p);
     }
 }
@@ -534,6 +580,7 @@ int main(void)
         cmocka_unit_test(asked_to_stop),
         cmocka_unit_test(asked_to_save),
         cmocka_unit_test(another_run_is_refused),
+        cmocka_unit_test(another_truth_is_another_run),
         cmocka_unit_test(damaged_checkpoints),
         cmocka_unit_test(full_device_loses_nothing),
         cmocka_unit_test(collapsed_killed_and_resumed),

@@ -2,11 +2,13 @@
 #include "base/mem.h"
 #include "infer/collapsed_answer.h"
 #include "infer/train.h"
+#include "infer/usual.h"
 #include "infer/variational.h"
 #include "model/artreeformer_model.h"
 #include "model/branch_lognormal.h"
 #include "phylo/model_string.h"
 
+#include <float.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,28 +20,27 @@ enum { PARTICLES = 1000, MOST_PASSES = 100, SAMPLE = 1 };
 void art_infer_defaults(art_infer_settings *s)
 {
     *s = (art_infer_settings){.method = ART_COLLAPSED,
-                              .prior_rate = API_PRIOR_RATE,
-                              .hidden = 100,
-                              .heads = 4,
-                              .branch_hidden = 100,
+                              .prior_rate = MODEL_PRIOR_RATE,
+                              .hidden = USUAL_HIDDEN,
+                              .heads = USUAL_HEADS,
+                              .branch_hidden = USUAL_BRANCH_HIDDEN,
                               .threads = 1,
                               .seed = 1,
                               .standard_error = COLLAPSED_ERROR,
                               .rounds = COLLAPSED_USUAL_ROUNDS,
                               .fit_steps = TABLE_FIT_STEPS,
                               .table_bytes = COLLAPSED_MEMORY,
-                              .steps = 50000,
-                              .anneal_steps = 25000,
-                              .particles = 10,
-                              .tree_rate = 1e-4,
-                              .branch_rate = 3e-3,
-                              .decay = 0.75,
-                              .decay_every = 5000};
+                              .steps = VBPI_STEPS,
+                              .anneal_steps = VBPI_ANNEAL,
+                              .particles = VBPI_PARTICLES,
+                              .tree_rate = VBPI_TREE_RATE,
+                              .branch_rate = VBPI_BRANCH_RATE,
+                              .decay = USUAL_DECAY,
+                              .decay_every = VBPI_DECAY_EVERY};
 }
 
-/* An untrained model of the alignment's taxa, in lexicographic order. */
-static int make_model(art_model *q, const art_alignment *a, const subst_model *model,
-                      const art_infer_settings *s)
+/* The untrained networks of a model whose taxa are those of the alignment. */
+static int make_networks(art_model *q, const subst_model *model, const art_infer_settings *s)
 {
     char text[MODEL_STRING_SIZE];
     model_file *f = &q->file;
@@ -52,17 +53,11 @@ static int make_model(art_model *q, const art_alignment *a, const subst_model *m
     json_t *settings = json_pack("{s:f}", "prior_rate", s->prior_rate);
     f->settings = settings ? json_dumps(settings, JSON_COMPACT) : NULL;
     json_decref(settings);
-    int status =
-        f->substitution && f->settings ? pool_create(&q->threads, s->threads) : ART_ERR_NOMEM;
+    int status = f->substitution && f->settings ? ART_OK : ART_ERR_NOMEM;
     if (!status)
-        status = taxa_copy(&f->taxa, &a->rows);
+        status = artreeformer_create(&f->trees, f->taxa.count, s->hidden, s->heads, q->threads);
     if (!status)
-        status = taxa_sort(&f->taxa, NULL);
-    if (!status)
-        status = artreeformer_create(&f->trees, a->data.n_taxa, s->hidden, s->heads, q->threads);
-    if (!status)
-        status =
-            branch_lognormal_create(&f->branches, a->data.n_taxa, s->branch_hidden, q->threads);
+        status = branch_lognormal_create(&f->branches, f->taxa.count, s->branch_hidden, q->threads);
     if (status)
         return status;
     f->trees->ops->initialise(f->trees, s->seed);
@@ -70,8 +65,30 @@ static int make_model(art_model *q, const art_alignment *a, const subst_model *m
     return ART_OK;
 }
 
+/* Whoever looks on, and where messages go. */
+typedef struct onlooker {
+    art_progress *progress;
+    void *context;
+    diag *diag;
+    int64_t pieces;
+    int wish;
+    double value; /* that was shown last */
+} onlooker;
+
+static void look(onlooker *o)
+{
+    if (o->progress && o->wish != ART_STOP)
+        o->wish = o->progress(o->context, ++o->pieces, o->value);
+}
+
+/* ART_ERR_STOPPED if that is the wish. */
+static int wish_status(const onlooker *o)
+{
+    return o->wish == ART_GO_ON || o->wish == ART_HURRY ? ART_OK : ART_ERR_STOPPED;
+}
+
 static int train(const particle_source *source, const art_infer_settings *s, pool *threads,
-                 art_progress *progress, void *context)
+                 onlooker *o)
 {
     train_settings plan = train_defaults();
     plan.steps = s->steps;
@@ -86,15 +103,14 @@ static int train(const particle_source *source, const art_infer_settings *s, poo
     int status = variational_create(&job, source, s->particles, ESTIMATOR_VIMCO_GEOMETRIC);
     if (!status)
         status = trainer_create(&loop, job, &plan, threads);
-    while (!status && loop->step < plan.steps) {
-        status = trainer_advance(loop, NULL);
-        if (!status && progress) {
-            trainer_report(loop, &report);
-            const int wish = progress(context, loop->step, report.objective);
-            if (wish == ART_HURRY)
-                break;
-            status = wish == ART_GO_ON ? ART_OK : ART_ERR_STOPPED;
-        }
+    while (!status && loop->step < plan.steps && o->wish != ART_HURRY) {
+        status = trainer_advance(loop, o->diag);
+        if (status)
+            break;
+        trainer_report(loop, &report);
+        o->value = report.objective;
+        look(o);
+        status = wish_status(o);
     }
     trainer_free(loop);
     if (job)
@@ -104,39 +120,22 @@ static int train(const particle_source *source, const art_infer_settings *s, poo
 
 /* Topologies and lengths learned together. */
 static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
-                      const subst_model *model, const art_infer_settings *s, art_progress *progress,
-                      void *context)
+                      const subst_model *model, const art_infer_settings *s, onlooker *o)
 {
     target *goal = NULL;
     int status = target_likelihood(&goal, &a->data, row, model, s->particles, q->threads);
     if (!status) {
         particle_source source = {q->file.trees, q->file.branches, goal, s->prior_rate, s->seed};
-        status = train(&source, s, q->threads, progress, context);
+        status = train(&source, s, q->threads, o);
     }
     target_free(goal);
     return status;
 }
 
-/* Who looks on while it works. */
-typedef struct onlooker {
-    art_progress *progress;
-    void *context;
-    collapsed *c;
-    int64_t pieces;
-    int wish;
-} onlooker;
-
-static void look(onlooker *o)
-{
-    const double value = o->c->table.count ? collapsed_log_table(o->c) : -HUGE_VAL;
-    if (o->progress && o->wish != ART_STOP)
-        o->wish = o->progress(o->context, ++o->pieces, value);
-}
-
 static bool is_stopped(void *context)
 {
-    const onlooker *o = context;
-    return o->wish != ART_GO_ON && o->wish != ART_HURRY;
+    look(context);
+    return wish_status(context) != ART_OK;
 }
 
 static bool is_late(void *context)
@@ -144,30 +143,31 @@ static bool is_late(void *context)
     return ((const onlooker *)context)->wish == ART_HURRY;
 }
 
-static void see(void *context, answer_part part, int64_t done, double error)
-{
-    (void)part, (void)done, (void)error;
-    look(context);
-}
-
 static int make_rounds(collapsed *c, onlooker *o)
 {
     int status = ART_OK;
+    o->value = -HUGE_VAL;
     while (!status && c->stage != COLLAPSED_DONE) {
-        status = collapsed_advance(c, NULL);
-        if (status || !o->progress)
-            continue;
-        look(o);
+        const collapsed_stage stage = c->stage;
+        status = collapsed_advance(c, o->diag);
+        const bool fits = stage == COLLAPSED_FIT || stage == COLLAPSED_POLISH;
+        if (!status && o->progress && !fits && c->table.count)
+            o->value = collapsed_log_table(c);
+        if (!status && is_stopped(o))
+            status = ART_ERR_STOPPED;
         if (is_late(o))
             collapsed_hurry(c);
-        status = is_stopped(o) ? ART_ERR_STOPPED : ART_OK;
     }
     return status;
 }
 
 /* The model keeps what was found. */
-static void keep_answer(art_model *q, answer *found)
+static void keep_answer(art_model *q, answer *found, diag *d)
 {
+    const char *warning[EVIDENCE_WARNINGS];
+    const int warnings = evidence_warnings(warning, &found->evidence);
+    for (int i = 0; i < warnings; i++)
+        diag_warning(d, (diag_place){0}, "%s", warning[i]);
     q->answer = model_evidence(&found->evidence);
     q->found = found->posterior.trees;
     memset(&found->posterior.trees, 0, sizeof found->posterior.trees);
@@ -176,12 +176,11 @@ static void keep_answer(art_model *q, answer *found)
 
 /* Lengths integrated out. */
 static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
-                           const subst_model *model, const art_infer_settings *s,
-                           art_progress *progress, void *context)
+                           const subst_model *model, const art_infer_settings *s, onlooker *o)
 {
     branch_problem problem = {0};
+    collapsed *c = NULL;
     answer found = {0};
-    onlooker eye = {.progress = progress, .context = context};
     collapsed_settings plan = collapsed_defaults(s->seed);
     plan.capacity = topology_table_capacity(a->data.n_taxa, (double)s->table_bytes);
     plan.rounds = s->rounds;
@@ -191,20 +190,18 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     plan.sampled = answer_draws(PARTICLES);
     int status = branch_problem_init(&problem, &a->data, row, model, s->prior_rate);
     if (!status)
-        status =
-            collapsed_create(&eye.c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
+        status = collapsed_create(&c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
     if (!status)
-        status = make_rounds(eye.c, &eye);
+        status = make_rounds(c, o);
     if (!status)
-        status = collapsed_answer(&found, eye.c, q->file.branches, &q->file.taxa,
+        status = collapsed_answer(&found, c, q->file.branches, &q->file.taxa,
                                   &(answer_settings){PARTICLES, SAMPLE, MOST_PASSES,
                                                      s->standard_error, API_CACHE_BYTES, s->seed},
-                                  &(answer_watch){&eye, is_stopped, is_late, progress ? see : NULL},
-                                  NULL);
+                                  &(answer_watch){o, is_stopped, is_late, NULL}, o->diag);
     if (!status)
-        keep_answer(q, &found);
+        keep_answer(q, &found, o->diag);
     posterior_free(&found.posterior);
-    collapsed_free(eye.c);
+    collapsed_free(c);
     branch_problem_free(&problem);
     return status;
 }
@@ -212,15 +209,20 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
 static bool settings_are_valid(const art_infer_settings *s)
 {
     const bool both = s->threads >= 1 && s->hidden >= 1 && s->heads >= 1 &&
-                      s->hidden % s->heads == 0 && s->branch_hidden >= 1 && s->prior_rate > 0;
+                      s->hidden % s->heads == 0 && s->branch_hidden >= 1 &&
+                      is_within(s->prior_rate, DBL_MIN, 1e6);
     if (s->method == ART_VBPI)
-        return both && s->steps >= 1 && s->particles >= 2;
-    return both && s->method == ART_COLLAPSED && s->standard_error > 0 && s->rounds >= 1 &&
-           s->rounds <= COLLAPSED_ROUNDS && s->fit_steps >= 1 && s->gap >= 0;
+        return both && s->steps >= 1 && s->anneal_steps >= 0 && s->particles >= 2 &&
+               is_within(s->tree_rate, DBL_MIN, 1) && is_within(s->branch_rate, DBL_MIN, 1) &&
+               is_within(s->decay, DBL_MIN, 1) && s->decay_every >= 0;
+    return both && s->method == ART_COLLAPSED && is_within(s->standard_error, DBL_MIN, 10) &&
+           s->rounds >= 1 && s->rounds <= COLLAPSED_ROUNDS && s->fit_steps >= 1 &&
+           is_within(s->gap, 0, 100);
 }
 
 int art_infer(art_model **out, const art_alignment *a, const char *model,
-              const art_infer_settings *settings, art_progress *progress, void *context)
+              const art_infer_settings *settings, art_progress *progress, void *context,
+              art_messages *m)
 {
     *out = NULL;
     art_infer_settings s;
@@ -229,32 +231,28 @@ int art_infer(art_model **out, const art_alignment *a, const char *model,
         s = *settings;
     if (!settings_are_valid(&s))
         return ART_ERR_USAGE;
-    art_model *q = mem_zeros(1, sizeof *q);
-    if (!q)
-        return ART_ERR_NOMEM;
+    onlooker eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
+    art_model *q = NULL;
     subst_model parsed;
     int *row = NULL;
-    taxa_init(&q->file.taxa);
-    int status = model_string_parse(&parsed, model, &a->data, NULL);
+    int status = model_string_parse(&parsed, model, &a->data, eye.diag);
     if (!status)
-        status = make_model(q, a, &parsed, &s);
+        status = model_begin(&q, &a->rows, s.threads);
+    if (!status)
+        status = taxa_sort(&q->file.taxa, NULL);
+    if (!status)
+        status = make_networks(q, &parsed, &s);
     if (!status)
         status = model_match_rows(&row, q, a, NULL);
     if (!status && s.method == ART_VBPI)
-        status = infer_vbpi(q, a, row, &parsed, &s, progress, context);
+        status = infer_vbpi(q, a, row, &parsed, &s, &eye);
     else if (!status)
-        status = infer_collapsed(q, a, row, &parsed, &s, progress, context);
-    if (!status)
-        status = q->file.trees->ops->freeze(q->file.trees, API_CACHE_BYTES);
+        status = infer_collapsed(q, a, row, &parsed, &s, &eye);
     free(row);
-    if (status)
-        art_model_free(q);
-    else
-        *out = q;
-    return status;
+    return model_end(out, q, status);
 }
 
-int art_model_answer(const art_model *q, art_evidence *e, art_trees **trees)
+int art_model_answer(art_evidence *e, art_trees **trees, const art_model *q)
 {
     if (trees)
         *trees = NULL;

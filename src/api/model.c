@@ -3,37 +3,39 @@
 #include "infer/target.h"
 #include "phylo/model_string.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The prior that a model was trained with; the usual one where its file does not say. */
-static double prior_rate(const model_file *file)
+int model_begin(art_model **out, const taxa *names, int threads)
 {
-    json_t *all = file->settings ? json_loads(file->settings, 0, NULL) : NULL;
-    double rate = json_number_value(json_object_get(all, "prior_rate"));
-    json_decref(all);
-    return rate > 0 ? rate : API_PRIOR_RATE;
+    art_model *q = *out = mem_zeros(1, sizeof *q);
+    if (!q)
+        return ART_ERR_NOMEM;
+    taxa_init(&q->file.taxa);
+    q->prior_rate = MODEL_PRIOR_RATE;
+    int status = pool_create(&q->threads, threads);
+    return status || !names ? status : taxa_copy(&q->file.taxa, names);
+}
+
+int model_end(art_model **out, art_model *q, int status)
+{
+    if (!status)
+        status = q->file.trees->ops->freeze(q->file.trees, API_CACHE_BYTES);
+    if (status)
+        art_model_free(q);
+    *out = status ? NULL : q;
+    return status;
 }
 
 int art_model_read(art_model **out, const char *path, int threads, art_messages *m)
 {
-    *out = NULL;
-    art_model *q = mem_zeros(1, sizeof *q);
-    if (!q)
-        return ART_ERR_NOMEM;
-    int status = threads >= 1 ? pool_create(&q->threads, threads) : ART_ERR_USAGE;
+    art_model *q = NULL;
+    int status = threads >= 1 ? model_begin(&q, NULL, threads) : ART_ERR_USAGE;
     if (!status)
         status = model_file_read(&q->file, path, MODEL_AVERAGE, q->threads, messages_diag(m));
     if (!status)
-        status = q->file.trees->ops->freeze(q->file.trees, API_CACHE_BYTES);
-    if (!status)
-        q->prior_rate = prior_rate(&q->file);
-    if (status)
-        art_model_free(q);
-    else
-        *out = q;
-    return status;
+        q->prior_rate = model_file_prior_rate(&q->file);
+    return model_end(out, q, status);
 }
 
 int art_model_write(const art_model *q, const char *path, art_messages *m)
@@ -86,9 +88,16 @@ int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag
 
 art_evidence model_evidence(const evidence *e)
 {
-    return (art_evidence){e->log_evidence,  e->log_evidence_sd, e->log_evidence_se,
-                          e->lower_bound_1, e->lower_bound_10,  e->ess,
-                          e->pareto_k};
+    return (art_evidence){.log_evidence = e->log_evidence,
+                          .log_evidence_sd = e->log_evidence_sd,
+                          .log_evidence_se = e->log_evidence_se,
+                          .lower_bound_1 = e->lower_bound_1,
+                          .lower_bound_10 = e->lower_bound_10,
+                          .draws = e->total,
+                          .ess = e->ess,
+                          .pareto_k = e->pareto_k,
+                          .outside_weight = e->outside,
+                          .outside_weight_se = e->outside_se};
 }
 
 int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, int k, int repeats,

@@ -34,12 +34,22 @@ struct art_model {
 
 enum { API_CACHE_BYTES = 64 << 20 }; /* for partial trees */
 
-#define API_PRIOR_RATE 10.0 /* the usual one */
-
 /* row[i] becomes the row of the alignment that is taxon i of the model; to be freed. */
 int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag *d);
 
 art_evidence model_evidence(const evidence *e);
+
+/* A model without networks: threads, and the names, copied; NULL: not yet. */
+int model_begin(art_model **out, const taxa *names, int threads);
+
+/* Ready for use; frees the model and returns the status if there is one. */
+int model_end(art_model **out, art_model *q, int status);
+
+/* False for NaN. */
+static inline bool is_within(double x, double low, double high)
+{
+    return x >= low && x <= high;
+}
 
 /* NULL for NULL. */
 static inline diag *messages_diag(art_messages *m)

@@ -76,7 +76,7 @@ int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size
     return status;
 }
 
-int art_model_score(art_model *q, double *log_q, const art_trees *t)
+int art_model_score(double *log_q, art_model *q, const art_trees *t)
 {
     if (!taxa_equal(&q->file.taxa, &t->set.taxa))
         return ART_ERR_MISMATCH;
@@ -90,7 +90,7 @@ int art_model_score(art_model *q, double *log_q, const art_trees *t)
     return status;
 }
 
-int art_model_divergence(art_model *q, double *kl, double *total_variation, const art_trees *t)
+int art_model_divergence(double *kl, double *total_variation, art_model *q, const art_trees *t)
 {
     if (!taxa_equal(&q->file.taxa, &t->set.taxa))
         return ART_ERR_MISMATCH;
@@ -102,7 +102,7 @@ int art_model_divergence(art_model *q, double *kl, double *total_variation, cons
     return status;
 }
 
-int art_model_sample(art_model *q, art_trees **out, size_t n, uint64_t seed)
+int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t seed)
 {
     *out = NULL;
     topology_model *m = q->file.trees;

@@ -36,7 +36,7 @@ typedef struct settings {
 static const settings DEFAULTS = {.common = COMMON_DEFAULTS,
                                   .model = "JC",
                                   .taxa = 27,
-                                  .particles = INFER_PARTICLES,
+                                  .particles = VBPI_PARTICLES,
                                   .evidence_repeats = 1,
                                   .repeats = 25,
                                   .limit = 2,

@@ -51,8 +51,8 @@ static int put_estimate(session *s, const alignment *a)
     pool *threads = NULL;
     estimate e = {0};
     const collapsed_options o = COLLAPSED_DEFAULTS;
-    const estimate_sizes sizes = {INFER_HIDDEN, INFER_HEADS, INFER_BRANCH_HIDDEN, (int)o.fit_batch,
-                                  INFER_PARTICLES};
+    const estimate_sizes sizes = {USUAL_HIDDEN, USUAL_HEADS, USUAL_BRANCH_HIDDEN, (int)o.fit_batch,
+                                  VBPI_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
         status = estimate_infer(&e, a, &sizes, threads);
@@ -67,7 +67,7 @@ static int put_estimate(session *s, const alignment *a)
     put(&s->table, "vbpi_memory", format_bytes(text, sizeof text, e.vbpi_bytes));
     put(&s->table, "vbpi_time_per_step", format_seconds(text, sizeof text, e.vbpi_step_seconds));
     put(&s->table, "vbpi_time_at_most",
-        format_seconds(text, sizeof text, e.vbpi_step_seconds * INFER_STEPS));
+        format_seconds(text, sizeof text, e.vbpi_step_seconds * VBPI_STEPS));
     return ART_OK;
 }
 

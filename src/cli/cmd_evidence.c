@@ -34,15 +34,6 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-/* The prior rate that a model was trained with; 10 where its file does not say. */
-static double trained_prior_rate(const model_file *m)
-{
-    json_t *all = m->settings ? json_loads(m->settings, 0, NULL) : NULL;
-    double rate = json_number_value(json_object_get(all, "prior_rate"));
-    json_decref(all);
-    return rate > 0 ? rate : 10;
-}
-
 static int print(session *s, const evaluation *e, const evaluation_settings *set)
 {
     json_t *figures = evaluation_json(e, set);
@@ -86,9 +77,9 @@ static int run(session *s, void *chosen)
     if (status)
         goto out;
     session_notes(s);
-    particle_source source = {m->trees, m->branches, goal,
-                              o->prior_rate > 0 ? o->prior_rate : trained_prior_rate(m),
-                              (uint64_t)o->common.seed};
+    const double prior_rate = o->prior_rate > 0 ? o->prior_rate : model_file_prior_rate(m);
+    log_info(&s->log, "model: %s, prior rate of branch lengths %g", m->substitution, prior_rate);
+    particle_source source = {m->trees, m->branches, goal, prior_rate, (uint64_t)o->common.seed};
     status = evaluation_run(&e, s, &source, &m->taxa, &o->evaluation, NULL, NULL);
     if (!status)
         status = print(s, &e, &o->evaluation);

@@ -35,9 +35,9 @@ static const settings DEFAULTS = {
     .truth_every = 5000,
     .picks = PICKS_SYSTEMATIC,
     .training = TRAINING_DEFAULTS,
-    .batch = 10,
-    .average = 0.9995,
-    .average_from = 1000,
+    .batch = FIT_BATCH,
+    .average = FIT_AVERAGE,
+    .average_from = FIT_AVERAGE_FROM,
     .run = RUN_DEFAULTS,
 };
 

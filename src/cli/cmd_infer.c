@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "model/branch_lognormal.h"
+#include "model/model_file.h"
 #include "phylo/model_string.h"
 #include "report/page.h"
 #include "report/sample.h"
@@ -38,17 +39,17 @@ typedef struct settings {
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .model = "JC",
-    .prior_rate = 10,
+    .prior_rate = MODEL_PRIOR_RATE,
     .collapsed = COLLAPSED_DEFAULTS,
-    .training = {.steps = INFER_STEPS,
-                 .tree_rate = 1e-4,
-                 .decay = 0.75,
-                 .decay_every = 5000,
-                 .hidden = INFER_HIDDEN,
-                 .heads = INFER_HEADS},
-    .variational = {.particles = INFER_PARTICLES, .anneal = 25000},
-    .branch = {.rate = 3e-3},
-    .branch_hidden = INFER_BRANCH_HIDDEN,
+    .training = {.steps = VBPI_STEPS,
+                 .tree_rate = VBPI_TREE_RATE,
+                 .decay = USUAL_DECAY,
+                 .decay_every = VBPI_DECAY_EVERY,
+                 .hidden = USUAL_HIDDEN,
+                 .heads = USUAL_HEADS},
+    .variational = {.particles = VBPI_PARTICLES, .anneal = VBPI_ANNEAL},
+    .branch = {.rate = VBPI_BRANCH_RATE},
+    .branch_hidden = USUAL_BRANCH_HIDDEN,
     .evaluation = EVALUATION_DEFAULTS,
     .run = RUN_DEFAULTS,
 };

@@ -5,6 +5,7 @@
 #include "cli/session.h"
 #include "infer/objective.h"
 #include "infer/train.h"
+#include "infer/usual.h"
 
 typedef enum preset { PRESET_STANDARD, PRESET_PAPER } preset;
 
@@ -24,20 +25,11 @@ extern const option
 extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
 /* Of fit and parsimony. */
-#define TRAINING_DEFAULTS                                                                     \
-    {                                                                                         \
-        .steps = 20000, .tree_rate = 1e-3, .decay = 0.75, .decay_every = 1000, .hidden = 100, \
-        .heads = 4                                                                            \
+#define TRAINING_DEFAULTS                                                            \
+    {                                                                                \
+        .steps = FIT_STEPS, .tree_rate = FIT_RATE, .decay = USUAL_DECAY,             \
+        .decay_every = FIT_DECAY_EVERY, .hidden = USUAL_HIDDEN, .heads = USUAL_HEADS \
     }
-
-/* Defaults of `infer`, for which `check` estimates time and memory. */
-enum {
-    INFER_STEPS = 50000,
-    INFER_PARTICLES = 10,
-    INFER_HIDDEN = 100,
-    INFER_HEADS = 4,
-    INFER_BRANCH_HIDDEN = 100
-};
 
 /* What infer and parsimony have besides: particles and annealing. */
 typedef struct variational_options {

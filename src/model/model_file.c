@@ -272,6 +272,14 @@ int model_file_read(model_file *m, const char *path, model_weights which, pool *
     return status;
 }
 
+double model_file_prior_rate(const model_file *m)
+{
+    json_t *all = m->settings ? json_loads(m->settings, 0, NULL) : NULL;
+    const double rate = json_number_value(json_object_get(all, "prior_rate"));
+    json_decref(all);
+    return rate > 0 ? rate : MODEL_PRIOR_RATE;
+}
+
 void model_file_free(model_file *m)
 {
     if (m->trees)

@@ -66,4 +66,9 @@ typedef struct model_file {
 int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d);
 void model_file_free(model_file *m); /* safe on a zeroed or freed one */
 
+/* The rate of the exponential prior on branch lengths that the model was trained with; the usual
+ * one where its settings do not say. */
+#define MODEL_PRIOR_RATE 10.0
+double model_file_prior_rate(const model_file *m);
+
 #endif

@@ -1,0 +1,89 @@
+#include "api/objects.h"
+#include "infer/density.h"
+#include "infer/train.h"
+#include "infer/usual.h"
+#include "model/artreeformer_model.h"
+
+#include <float.h>
+
+void art_fit_defaults(art_fit_settings *s)
+{
+    *s = (art_fit_settings){.hidden = USUAL_HIDDEN,
+                            .heads = USUAL_HEADS,
+                            .threads = 1,
+                            .seed = 1,
+                            .steps = FIT_STEPS,
+                            .batch = FIT_BATCH,
+                            .rate = FIT_RATE,
+                            .decay = USUAL_DECAY,
+                            .decay_every = FIT_DECAY_EVERY,
+                            .average = FIT_AVERAGE,
+                            .average_from = FIT_AVERAGE_FROM};
+}
+
+static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s,
+               art_progress *progress, void *context, diag *d)
+{
+    train_settings plan = train_defaults();
+    plan.steps = s->steps;
+    plan.tree_rate = s->rate;
+    plan.decay = s->decay;
+    plan.decay_every = s->decay_every;
+    plan.average = s->average;
+    plan.average_from = s->average_from;
+    task *job = NULL;
+    trainer *loop = NULL;
+    train_report report;
+    int wish = ART_GO_ON;
+    int status = density_create(&job, q->file.trees, trees->decision, trees->weight, trees->count,
+                                s->batch, PICKS_SYSTEMATIC, s->seed);
+    if (!status)
+        status = trainer_create(&loop, job, &plan, q->threads);
+    while (!status && loop->step < plan.steps && wish == ART_GO_ON) {
+        status = trainer_advance(loop, d);
+        if (status || !progress)
+            continue;
+        trainer_report(loop, &report);
+        wish = progress(context, loop->step, report.objective);
+        status = wish == ART_GO_ON || wish == ART_HURRY ? ART_OK : ART_ERR_STOPPED;
+    }
+    if (!status && s->average > 0)
+        trainer_swap_average(loop);
+    trainer_free(loop);
+    if (job)
+        job->ops->free(job);
+    return status;
+}
+
+static bool settings_are_valid(const art_fit_settings *s)
+{
+    return s->threads >= 1 && s->hidden >= 1 && s->heads >= 1 && s->hidden % s->heads == 0 &&
+           s->steps >= 1 && s->batch >= 1 && is_within(s->rate, DBL_MIN, 1) &&
+           is_within(s->decay, DBL_MIN, 1) && s->decay_every >= 0 &&
+           is_within(s->average, 0, 0.9999999) && s->average_from >= 0;
+}
+
+int art_fit(art_model **out, const art_trees *t, const art_fit_settings *settings,
+            art_progress *progress, void *context, art_messages *m)
+{
+    *out = NULL;
+    art_fit_settings s;
+    art_fit_defaults(&s);
+    if (settings)
+        s = *settings;
+    if (!settings_are_valid(&s))
+        return ART_ERR_USAGE;
+    art_model *q = NULL;
+    int status = model_begin(&q, &t->set.taxa, s.threads);
+    if (!status) {
+        q->file.hidden = s.hidden;
+        q->file.heads = s.heads;
+        status = artreeformer_create(&q->file.trees, t->set.taxa.count, s.hidden, s.heads,
+                                     q->threads);
+    }
+    if (!status) {
+        q->file.trees->ops->initialise(q->file.trees, s.seed);
+        status = fit(q, &t->set, &s, progress, context, messages_diag(m));
+    }
+    return model_end(out, q, status);
+}
