@@ -169,7 +169,7 @@ static void weights_correct_a_wrong_q(void **state)
         check_status(taxa_add(&names, (char[]){(char)('a' + i)}, 1));
     posterior p;
     evidence e;
-    check_status(posterior_init(&p, &names, 1000, false, 1));
+    check_status(posterior_init(&p, &names, 1000, ROWS_BY_WEIGHT, false, 1));
     check_status(evidence_run(&e, &f.source, &(evidence_settings){1000, 100}, gather, &p));
     check_status(posterior_finish(&p));
     assert_int_equal(p.trees.count, TABLE_TREES);

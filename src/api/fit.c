@@ -78,8 +78,8 @@ int art_fit(art_model **out, const art_trees *t, const art_fit_settings *setting
     if (!status) {
         q->file.hidden = s.hidden;
         q->file.heads = s.heads;
-        status = artreeformer_create(&q->file.trees, t->set.taxa.count, s.hidden, s.heads,
-                                     q->threads);
+        status =
+            artreeformer_create(&q->file.trees, t->set.taxa.count, s.hidden, s.heads, q->threads);
     }
     if (!status) {
         q->file.trees->ops->initialise(q->file.trees, s.seed);

@@ -91,6 +91,7 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Evaluation"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
+    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),

@@ -37,6 +37,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
+    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, run, REPORT_OPTIONS),

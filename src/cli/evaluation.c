@@ -15,10 +15,14 @@ const option EVALUATION_OPTIONS[] = {
     OPTION_INT(evaluation_settings, repeats, "--evidence-repeats", OPTIONAL, 1, 1e5,
                "how often it is estimated (infer --method collapsed: passes of ten such estimates, "
                "at most)"),
-    OPTION_INT(evaluation_settings, sample, "--posterior-sample", OPTIONAL, 1, 1e7,
-               "draws from the posterior that are written"),
     OPTION_SIZE(evaluation_settings, cache, "--cache-memory", LOCAL,
                 "memory for partial trees that are drawn again and again"),
+    OPTION_END,
+};
+
+const option SAMPLE_OPTIONS[] = {
+    OPTION_INT(evaluation_settings, sample, "--posterior-sample", OPTIONAL, 1, 1e7,
+               "draws that are written"),
     OPTION_END,
 };
 
@@ -47,8 +51,10 @@ int evaluation_run(evaluation *out, session *s, const particle_source *source, c
     topology_model *trees = source->trees;
     evidence_settings plan = {(int)set->particles, (int)set->repeats};
     watcher w = {.out = out, .stop = stop, .context = context};
-    int status = posterior_init(&out->posterior, names, (int)set->sample, source->branches != NULL,
-                                source->seed);
+    const bool has_lengths = source->branches != NULL;
+    int status =
+        posterior_init(&out->posterior, names, (int)set->sample,
+                       has_lengths ? ROWS_BY_WEIGHT : ROWS_AS_DRAWN, has_lengths, source->seed);
     if (!status)
         status = trees->ops->freeze(trees, (size_t)set->cache);
     progress_start(&w.line, &s->log, "evidence", "draws",

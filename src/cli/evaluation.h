@@ -20,8 +20,9 @@ typedef struct evaluation_settings {
         .particles = 1000, .repeats = 100, .sample = 1000, .cache = 64 << 20 \
     }
 
-/* --evidence-particles --evidence-repeats --posterior-sample --cache-memory */
+/* --evidence-particles --evidence-repeats --cache-memory */
 extern const option EVALUATION_OPTIONS[];
+extern const option SAMPLE_OPTIONS[]; /* --posterior-sample */
 
 typedef struct evaluation {
     evidence evidence;
@@ -31,7 +32,8 @@ typedef struct evaluation {
 /* Asked between batches; true ends the evaluation with ART_ERR_STOPPED. */
 typedef bool evaluation_stop(const void *context);
 
-/* Freezes the tree model while it runs. stop may be NULL. */
+/* Freezes the tree model while it runs. The draws that are kept are the posterior's if there are
+ * branch lengths, and q's where trees alone are judged (parsimony). stop may be NULL. */
 int evaluation_run(evaluation *out, session *s, const particle_source *source, const taxa *names,
                    const evaluation_settings *set, evaluation_stop *stop, const void *context);
 void evaluation_free(evaluation *e); /* safe on a zeroed one */

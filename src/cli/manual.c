@@ -84,14 +84,15 @@ static const char *const FILES[][2] = {
     {".report.html, .report.txt", "The result on one page, for the browser and the terminal."},
     {".model.safetensors", "The trained model."},
     {".ckp.safetensors", "Checkpoint of a run that is not finished."},
-    {".trees", "Sample of trees with weights, NEXUS."},
+    {".trees", "Sample of the posterior, NEXUS; all trees count the same."},
     {".trprobs", "Topologies with their probabilities, as MrBayes writes them."},
     {".contree", "Consensus tree with supports from 0 to 1, Newick."},
     {".con.tre", "The same with annotations, NEXUS, for FigTree."},
     {".map.nwk", "The most probable topology."},
     {".splits.tsv", "Splits with their frequencies and lengths."},
     {".trace.tsv", "One line per sampled tree, for Tracer."},
-    {".metrics.jsonl", "One line per report interval of training."},
+    {".metrics.jsonl", "One line per round, or per report interval of training."},
+    {".best.nwk, .scores.tsv", "Parsimony: the best trees; drawn trees with score and log q."},
     {".json", "The results and settings."},
     {".log", "All messages."},
 };
@@ -110,7 +111,8 @@ static const char *const EXIT_STATUS[][2] = {
     {"2", "Bad usage or bad input; the message names it."},
     {"3", "Results exist and there is no \\-\\-redo."},
     {"4", "Numerical failure."},
-    {"75", "Stopped by a signal, with a checkpoint: the same command goes on."},
+    {"75",
+     "Stopped by a signal or at \\-\\-time\\-limit, with a checkpoint: the same command goes on."},
 };
 
 int manual_page(output *o)

@@ -20,8 +20,8 @@ const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
     OPTION_DURATION(
         run_settings, time_limit, "--time-limit", LOCAL,
-        "stop after this long with a checkpoint; the same command goes on (infer --method "
-        "collapsed: be done with the answer by then)"),
+        "stop after this long with a checkpoint, and the same command goes on (infer --method "
+        "collapsed: have the answer by then, all sittings of the run together); 0 for no limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
                     "time between checkpoints, at least"),
     OPTION_END,

@@ -11,25 +11,27 @@
  * vanish; one that is larger by more than this would carry all the weight anyway. */
 static const double LARGEST = 600;
 
-int posterior_init(posterior *p, const taxa *names, int room, bool has_lengths, uint64_t seed)
+int posterior_init(posterior *p, const taxa *names, int room, posterior_rows rows, bool has_lengths,
+                   uint64_t seed)
 {
     memset(p, 0, sizeof *p);
-    size_t n = (size_t)names->count, rows = (size_t)room;
+    const size_t n = (size_t)names->count, all = (size_t)room;
     p->room = room;
+    p->rows = rows;
     p->has_lengths = has_lengths;
     p->stream = rng_at(seed, RNG_RESAMPLE, 0, 0);
     p->reference = -INFINITY;
     int status = tree_set_init(&p->trees, names);
     if (!status)
         status = split_table_init(&p->splits, names->count);
-    p->decision = mem_zeros(rows * (n - 3), sizeof *p->decision);
-    p->length = mem_zeros(rows * (2 * n - 3), sizeof *p->length);
-    p->value = mem_zeros(3 * rows, sizeof *p->value);
+    p->decision = mem_zeros(all * (n - 3), sizeof *p->decision);
+    p->length = mem_zeros(all * (2 * n - 3), sizeof *p->length);
+    p->value = mem_zeros(3 * all, sizeof *p->value);
     if (!status && (!p->decision || !p->length || !p->value))
         status = ART_ERR_NOMEM;
     if (!status) {
-        p->log_prior = p->value + rows;
-        p->log_q = p->value + 2 * rows;
+        p->log_prior = p->value + all;
+        p->log_q = p->value + 2 * all;
     }
     return status;
 }
@@ -79,6 +81,8 @@ int posterior_add(posterior *p, const particles *batch)
         for (int i = 0; i < batch->k; i++)
             p->reference = fmax(p->reference, batch->weight[i]);
     int status = ART_OK;
+    for (int i = 0; i < batch->k && p->rows == ROWS_AS_DRAWN && p->count < p->room; i++)
+        keep(p, batch, i, (size_t)p->count++);
     for (int i = 0; i < batch->k && !status; i++) {
         const int32_t *decision = batch->decision + (size_t)i * (n - 3);
         const double *length = batch->length + (size_t)i * (2 * n - 3);
@@ -88,7 +92,8 @@ int posterior_add(posterior *p, const particles *batch)
         status = tree_set_add(&p->trees, decision, weight);
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
-        resample(p, batch, i, weight);
+        if (p->rows == ROWS_BY_WEIGHT)
+            resample(p, batch, i, weight);
     }
     return status;
 }

@@ -1,10 +1,8 @@
 /* posterior.h: what weighted draws say of the posterior: tree probabilities, splits with their
- * branch lengths, and a sample in which all rows count the same: each is one of the draws, chosen
- * in proportion to its weight, independently of the other rows (so a heavy draw can fill
- * several).
+ * branch lengths, and some of the draws as rows of a sample.
  *
  *     posterior p;
- *     status = posterior_init(&p, &taxa, 1000, true, seed);
+ *     status = posterior_init(&p, &taxa, 1000, ROWS_BY_WEIGHT, true, seed);
  *     status = posterior_add(&p, &batch);              for every batch of particles
  *     status = posterior_finish(&p);
  *     p.trees, p.splits, p.length ...
@@ -18,6 +16,13 @@
 
 #include <stdbool.h>
 
+typedef enum posterior_rows {
+    ROWS_BY_WEIGHT, /* a sample of the posterior: each row is one of the draws, chosen in proportion
+                       to its weight, independently of the other rows; all count the same, and a
+                       heavy draw can fill several */
+    ROWS_AS_DRAWN,  /* the first draws, whatever they weigh: a sample of q */
+} posterior_rows;
+
 typedef struct posterior {
     tree_set trees;     /* importance weights; normalised by posterior_finish */
     split_table splits; /* the same weights, with branch lengths where there are any */
@@ -25,9 +30,9 @@ typedef struct posterior {
     bool has_lengths;
     rng stream;
     double total; /* weight of all draws so far */
-    /* The sample. */
-    int count; /* rows: 0 as long as no draw has weight, then `room` */
-    int room;
+    /* The rows. */
+    posterior_rows rows;
+    int count, room;
     int32_t *decision; /* [count][N-3] */
     double *length;    /* [count][2N-3] */
     double *value;     /* [count] log-likelihood, or minus the parsimony score */
@@ -36,7 +41,8 @@ typedef struct posterior {
 } posterior;
 
 /* The names are copied. */
-int posterior_init(posterior *p, const taxa *names, int room, bool has_lengths, uint64_t seed);
+int posterior_init(posterior *p, const taxa *names, int room, posterior_rows rows, bool has_lengths,
+                   uint64_t seed);
 void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
 int posterior_add(posterior *p, const particles *batch);

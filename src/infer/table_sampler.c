@@ -105,7 +105,8 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
     s->k_table = settings->particles - network;
     int status = create_memory(s);
     if (!status)
-        status = posterior_init(&s->posterior, names, settings->sample, true, settings->seed);
+        status = posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true,
+                                settings->seed);
     if (status) {
         table_sampler_free(s);
         return status;
