@@ -4,8 +4,9 @@
 #include "support/problem.h"
 
 #include "artreeformer.h"
-#include "infer/table_sampler.h"
+#include "infer/collapsed_answer.h"
 #include "model/artreeformer_model.h"
+#include "model/branch_lognormal.h"
 #include "phylo/simulate.h"
 
 #include <math.h>
@@ -87,7 +88,7 @@ static void answer_with(result *r, bench *b, int passes, int k, double network)
     table_sampler_free(s);
 }
 
-static void answer(result *r, bench *b, int passes, int k)
+static void answer_usual(result *r, bench *b, int passes, int k)
 {
     answer_with(r, b, passes, k, table_sampler_share(b->c));
 }
@@ -102,7 +103,7 @@ static void check_exact(const alignment *a, double most_variation)
     result r;
     bench_init(&b, a, &set, 1);
     run_rounds(&b);
-    answer(&r, &b, 3, 1000);
+    answer_usual(&r, &b, 3, 1000);
     assert_true(r.evidence.log_evidence_se < 0.02);
     assert_true(r.evidence.lower_bound_k < r.evidence.log_evidence);
     check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
@@ -175,7 +176,7 @@ static void threads_do_not_matter(void **state)
     }
     compare_runs(&b[0], &b[1]);
     for (int k = 0; k < 2; k++)
-        answer(&r[k], &b[k], 1, 200);
+        answer_usual(&r[k], &b[k], 1, 200);
     check_near(r[0].evidence.log_evidence, r[1].evidence.log_evidence, 0);
     assert_int_equal(r[0].posterior.count, r[1].posterior.count);
     assert_memory_equal(r[0].posterior.length, r[1].posterior.length,
@@ -271,7 +272,7 @@ static void draws_make_up_for_the_table(void **state)
     bench b;
     result r;
     leave_one_tree(&b, &five.a);
-    answer(&r, &b, 3, 2000);
+    answer_usual(&r, &b, 3, 2000);
     assert_true(r.evidence.outside > 0.1);
     assert_true(r.evidence.log_evidence_se < 0.05);
     check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
@@ -279,6 +280,54 @@ static void draws_make_up_for_the_table(void **state)
                4 * r.evidence.outside_se + 0.02);
     posterior_free(&r.posterior);
     bench_free(&b);
+}
+
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* The answer as users get it: a network that is frozen and flattened, passes until the rule says
+ * enough. */
+static void the_whole_answer(void **state)
+{
+    (void)state;
+    small_alignment five;
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAGTCA", "AAGTCA", "CCGTGA", "CCTTCA", "CCTTCT"});
+    double exact[15];
+    const double log_evidence = exact_posterior(exact, &five.a, RATE);
+    const struct {
+        double error;
+        int64_t most;
+        bool late;
+        int passes;
+    } table[] = {
+        {10, 100, false, 3},  /* no fewer, for the probabilities of trees */
+        {10, 2, false, 2},    /* but as many as are allowed */
+        {1e-9, 5, false, 5},  /* not reached */
+        {1e-9, 100, true, 1}, /* no time */
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        bench b;
+        branch_model *lengths;
+        answer r;
+        leave_one_tree(&b, &five.a);
+        check_status(branch_lognormal_create(&lengths, 5, HIDDEN, b.threads));
+        lengths->ops->initialise(lengths, 1);
+        const answer_settings set = {2000, 100, table[i].most, table[i].error, 1 << 20, 6};
+        const answer_watch watch = {.late = table[i].late ? always : NULL};
+        check_status(collapsed_answer(&r, b.c, lengths, &b.names, &set, &watch, NULL));
+        assert_int_equal(r.facts.passes, table[i].passes);
+        assert_true(r.evidence.log_evidence_se < 0.05);
+        check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+        check_near(r.evidence.outside, 1 - exact_inside(&b.c->table, exact),
+                   4 * r.evidence.outside_se + 0.02);
+        posterior_free(&r.posterior);
+        lengths->ops->free(lengths);
+        bench_free(&b);
+    }
 }
 
 /* Clear data, many draws from the network: most have light weights and are dropped, and what is
@@ -386,7 +435,7 @@ static void hurry_ends_it(void **state)
         for (; b.c->stage != COLLAPSED_DONE; pieces++)
             check_status(collapsed_advance(b.c, NULL));
         assert_true(pieces < 12);
-        answer(&r, &b, 1, 500);
+        answer_usual(&r, &b, 1, 500);
         assert_true(isfinite(r.evidence.log_evidence));
         posterior_free(&r.posterior);
         bench_free(&b);
@@ -402,6 +451,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         in_scratch_folder(a_resumed_run_is_the_same),
         cmocka_unit_test(draws_make_up_for_the_table),
+        cmocka_unit_test(the_whole_answer),
         cmocka_unit_test(light_draws_are_made_up_for),
         cmocka_unit_test(a_full_table_is_noticed),
         cmocka_unit_test(polishing_survives_accidents),

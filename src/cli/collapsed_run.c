@@ -93,8 +93,12 @@ static void show(work *w)
     const double done = fits                         ? (double)table_fit_steps(&c->fit)
                         : c->stage == COLLAPSED_DRAW ? (double)c->looked
                                                      : (double)c->table.count;
+    const double total = c->stage == COLLAPSED_FIT ? (double)(c->fit.before + c->set.fit.steps)
+                         : c->stage == COLLAPSED_DRAW ? c->set.draws
+                                                      : 0; /* not known */
     if (c->stage != w->shown)
-        progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], 0, done);
+        progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], total,
+                       done);
     w->shown = c->stage;
     if (fits && c->fit.gap < DBL_MAX)
         progress_update(&w->line, done, "%.4f nats from the table", c->fit.gap);
@@ -195,7 +199,8 @@ static void see(void *context, answer_part part, int64_t done, double error)
         progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, 0);
     w->part = part;
     if (part == ANSWER_PASSES)
-        progress_update(&w->line, (double)done, "standard error %.4f", error);
+        progress_update(&w->line, (double)done, "standard error %.4f (wanted %.4f)", error,
+                        w->c->set.error);
     else
         progress_update(&w->line, (double)done, "%s", "");
 }

@@ -190,7 +190,8 @@ static void end_round(collapsed *c)
     r->news = outside - r->missed;
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
     r->error = r->spread / sqrt(c->set.sampled);
-    r->done = collapsed_is_complete(c, r) && r->error <= c->set.error;
+    /* more rounds do not lower the error that comes of what a full table cannot take */
+    r->done = collapsed_is_complete(c, r) && (r->error <= c->set.error || r->missed > 0);
     c->expanded_before = explorer_counts(c->explorer)->expanded;
     const bool is_rough = c->set.fit.polish > 0 && c->fit.gap > c->set.fit.polish;
     c->ended = r->done != 0 || c->hurry || c->n_rounds >= c->set.rounds;

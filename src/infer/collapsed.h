@@ -7,7 +7,8 @@
  *     news   the share of the posterior's weight in trees that a round's draws brought
  *     agree  |log Z by the table's sum - log Z by importance sampling from q, without what a full
  *            table missed|, or within three standard errors of the latter
- *     error  the standard error that the final answer will have (table_sampler.h)
+ *     error  the standard error that the final answer will have (table_sampler.h), unless it comes
+ *            of what a full table missed
  *
  * After the rounds the network may be polished (table_fit.h). The answer does not need that; who
  * wants the network itself does.
