@@ -1,6 +1,6 @@
 #include "api/objects.h"
+#include "api/onlooker.h"
 #include "infer/density.h"
-#include "infer/train.h"
 #include "infer/usual.h"
 #include "model/artreeformer_model.h"
 
@@ -21,8 +21,7 @@ void art_fit_defaults(art_fit_settings *s)
                             .average_from = FIT_AVERAGE_FROM};
 }
 
-static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s,
-               art_progress *progress, void *context, diag *d)
+static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s, onlooker *o)
 {
     train_settings plan = train_defaults();
     plan.steps = s->steps;
@@ -32,24 +31,10 @@ static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s,
     plan.average = s->average;
     plan.average_from = s->average_from;
     task *job = NULL;
-    trainer *loop = NULL;
-    train_report report;
-    int wish = ART_GO_ON;
     int status = density_create(&job, q->file.trees, trees->decision, trees->weight, trees->count,
                                 s->batch, PICKS_SYSTEMATIC, s->seed);
     if (!status)
-        status = trainer_create(&loop, job, &plan, q->threads);
-    while (!status && loop->step < plan.steps && wish == ART_GO_ON) {
-        status = trainer_advance(loop, d);
-        if (status || !progress)
-            continue;
-        trainer_report(loop, &report);
-        wish = progress(context, loop->step, report.objective);
-        status = wish == ART_GO_ON || wish == ART_HURRY ? ART_OK : ART_ERR_STOPPED;
-    }
-    if (!status && s->average > 0)
-        trainer_swap_average(loop);
-    trainer_free(loop);
+        status = onlooker_train(o, job, &plan, q->threads);
     if (job)
         job->ops->free(job);
     return status;
@@ -73,6 +58,7 @@ int art_fit(art_model **out, const art_trees *t, const art_fit_settings *setting
         s = *settings;
     if (!settings_are_valid(&s))
         return ART_ERR_USAGE;
+    onlooker eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
     art_model *q = NULL;
     int status = model_begin(&q, &t->set.taxa, s.threads);
     if (!status) {
@@ -83,7 +69,7 @@ int art_fit(art_model **out, const art_trees *t, const art_fit_settings *setting
     }
     if (!status) {
         q->file.trees->ops->initialise(q->file.trees, s.seed);
-        status = fit(q, &t->set, &s, progress, context, messages_diag(m));
+        status = fit(q, &t->set, &s, &eye);
     }
     return model_end(out, q, status);
 }

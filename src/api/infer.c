@@ -1,7 +1,7 @@
 #include "api/objects.h"
+#include "api/onlooker.h"
 #include "base/mem.h"
 #include "infer/collapsed_answer.h"
-#include "infer/train.h"
 #include "infer/usual.h"
 #include "infer/variational.h"
 #include "model/artreeformer_model.h"
@@ -65,30 +65,9 @@ static int make_networks(art_model *q, const subst_model *model, const art_infer
     return ART_OK;
 }
 
-/* Whoever looks on, and where messages go. */
-typedef struct onlooker {
-    art_progress *progress;
-    void *context;
-    diag *diag;
-    int64_t pieces;
-    int wish;
-    double value; /* that was shown last */
-} onlooker;
-
-static void look(onlooker *o)
-{
-    if (o->progress && o->wish != ART_STOP)
-        o->wish = o->progress(o->context, ++o->pieces, o->value);
-}
-
-/* ART_ERR_STOPPED if that is the wish. */
-static int wish_status(const onlooker *o)
-{
-    return o->wish == ART_GO_ON || o->wish == ART_HURRY ? ART_OK : ART_ERR_STOPPED;
-}
-
-static int train(const particle_source *source, const art_infer_settings *s, pool *threads,
-                 onlooker *o)
+/* Topologies and lengths learned together. */
+static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
+                      const subst_model *model, const art_infer_settings *s, onlooker *o)
 {
     train_settings plan = train_defaults();
     plan.steps = s->steps;
@@ -98,44 +77,22 @@ static int train(const particle_source *source, const art_infer_settings *s, poo
     plan.decay = s->decay;
     plan.decay_every = s->decay_every;
     task *job = NULL;
-    trainer *loop = NULL;
-    train_report report;
-    int status = variational_create(&job, source, s->particles, ESTIMATOR_VIMCO_GEOMETRIC);
-    if (!status)
-        status = trainer_create(&loop, job, &plan, threads);
-    while (!status && loop->step < plan.steps && o->wish != ART_HURRY) {
-        status = trainer_advance(loop, o->diag);
-        if (status)
-            break;
-        trainer_report(loop, &report);
-        o->value = report.objective;
-        look(o);
-        status = wish_status(o);
-    }
-    trainer_free(loop);
-    if (job)
-        job->ops->free(job);
-    return status;
-}
-
-/* Topologies and lengths learned together. */
-static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
-                      const subst_model *model, const art_infer_settings *s, onlooker *o)
-{
     target *goal = NULL;
     int status = target_likelihood(&goal, &a->data, row, model, s->particles, q->threads);
-    if (!status) {
-        particle_source source = {q->file.trees, q->file.branches, goal, s->prior_rate, s->seed};
-        status = train(&source, s, q->threads, o);
-    }
+    const particle_source source = {q->file.trees, q->file.branches, goal, s->prior_rate, s->seed};
+    if (!status)
+        status = variational_create(&job, &source, s->particles, ESTIMATOR_VIMCO_GEOMETRIC);
+    if (!status)
+        status = onlooker_train(o, job, &plan, q->threads);
+    if (job)
+        job->ops->free(job);
     target_free(goal);
     return status;
 }
 
 static bool is_stopped(void *context)
 {
-    look(context);
-    return wish_status(context) != ART_OK;
+    return onlooker_look(context) != ART_OK;
 }
 
 static bool is_late(void *context)

@@ -93,7 +93,7 @@ static void show(work *w)
     const double done = fits                         ? (double)table_fit_steps(&c->fit)
                         : c->stage == COLLAPSED_DRAW ? (double)c->looked
                                                      : (double)c->table.count;
-    const double total = c->stage == COLLAPSED_FIT ? (double)(c->fit.before + c->set.fit.steps)
+    const double total = c->stage == COLLAPSED_FIT    ? (double)(c->fit.before + c->set.fit.steps)
                          : c->stage == COLLAPSED_DRAW ? c->set.draws
                                                       : 0; /* not known */
     if (c->stage != w->shown)
@@ -138,7 +138,9 @@ static int report(work *w)
              "%.2g (%.2g)%s",
              w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->news,
              set->news, r->new_trees, missed, r->gap, r->error, set->error,
-             r->done != 0 ? ": all criteria hold" : "");
+             r->done == 0             ? ""
+             : r->error <= set->error ? ": all criteria hold"
+                                      : ": the table is full, the draws of the answer do the rest");
     return run_metrics(&w->j->run, (int64_t)r->steps, round_json(r));
 }
 

@@ -19,20 +19,25 @@ static void fill_standard_streams(void)
             _exit(1);
 }
 
+static const char *const OWN[] = {"--help", "--version", NULL}; /* options without a command */
+
 static int unknown_command(const char *name, diag *d)
 {
     suggestion nearest = {0};
     char quoted[OPTION_VALUE];
-    for (const command *const *c = COMMANDS; *c; c++)
+    const bool is_option = name[0] == '-';
+    for (const command *const *c = COMMANDS; *c && !is_option; c++)
         suggest(&nearest, name, (*c)->name);
+    for (int i = 0; OWN[i] && is_option; i++)
+        suggest(&nearest, name, OWN[i]);
     diag_quote(quoted, sizeof quoted, name, strlen(name));
-    if (name[0] == '-')
+    if (is_option && !nearest.word[0])
         return diag_error(d, ART_ERR_USAGE, (diag_place){0},
                           "the first argument must be a command, not %s -- see artreeformer --help",
                           quoted);
     if (nearest.word[0])
-        return diag_error(d, ART_ERR_USAGE, (diag_place){0},
-                          "unknown command %s -- did you mean %s?", quoted, nearest.word);
+        return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "unknown %s %s -- did you mean %s?",
+                          is_option ? "option" : "command", quoted, nearest.word);
     return diag_error(d, ART_ERR_USAGE, (diag_place){0},
                       "unknown command %s -- see artreeformer --help", quoted);
 }

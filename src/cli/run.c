@@ -35,8 +35,8 @@ const option REPORT_OPTIONS[] = {
 
 static const double CHECKPOINT_SHARE = 0.05; /* of the time, at most */
 
-static const char CUT[] =
-    "cut_by_time_limit"; /* among the results: the limit in seconds, or null */
+/* Among the results: the limit in seconds, if it ended them. */
+static const char CUT[] = "cut_by_time_limit";
 
 /* Whether results of this very run are not what this command would bring; text says why. */
 static bool lacks_something(char *text, size_t size, const run *r, const json_t *results)

@@ -1,0 +1,25 @@
+/* onlooker.h: the caller who looks on while something is learned, and what becomes of his wishes. */
+#ifndef API_ONLOOKER_H
+#define API_ONLOOKER_H
+
+#include "artreeformer.h"
+#include "base/diag.h"
+#include "infer/train.h"
+
+typedef struct onlooker {
+    art_progress *progress; /* NULL: nobody */
+    void *context;
+    diag *diag; /* where messages go; may be NULL */
+    int64_t pieces;
+    int wish;
+    double value; /* that is shown */
+} onlooker;
+
+/* Shows him the value after a piece of work. ART_ERR_STOPPED if he wishes to stop. */
+int onlooker_look(onlooker *o);
+
+/* Trains until the steps are made or he is in a hurry. The model is left with the average of its
+ * weights where the plan has one. */
+int onlooker_train(onlooker *o, task *job, const train_settings *plan, pool *threads);
+
+#endif
