@@ -11,7 +11,9 @@
 enum {
     LEAST_PASSES = 3,    /* for the probabilities of trees */
     DOUBTFUL_PASSES = 6, /* if their weights are not dependable */
-    BATCH = 64,          /* of a step of fitting branch lengths */
+    BATCH = 64,          /* trees of a step of fitting branch lengths, .. */
+    FEW_TAXA = 40,       /* .. fewer with more taxa .. */
+    LEAST_BATCH = 16,
 };
 
 static const double LENGTH_RATE = 0.002;
@@ -63,6 +65,13 @@ static int make_passes(table_sampler *s, const answer_settings *set, const answe
     return status;
 }
 
+/* A tree costs as much as it has taxa. */
+static int length_batch(int n_taxa)
+{
+    const int batch = n_taxa <= FEW_TAXA ? BATCH : BATCH * FEW_TAXA / n_taxa;
+    return batch > LEAST_BATCH ? batch : LEAST_BATCH;
+}
+
 /* The amortised model of branch lengths, for draws beyond the table. */
 static int fit_lengths(branch_model *branches, const particles *draws, pool *threads, uint64_t seed,
                        const answer_watch *w, diag *d)
@@ -83,7 +92,7 @@ static int fit_lengths(branch_model *branches, const particles *draws, pool *thr
         weight[i] = exp(draws->weight[i] - top);
     if (!status)
         status = branch_density_create(&fit, branches, draws->decision, draws->length, weight, k,
-                                       BATCH, PICKS_INDEPENDENT, seed);
+                                       length_batch(draws->n_taxa), PICKS_INDEPENDENT, seed);
     if (!status)
         status = trainer_create(&t, fit, &plan, threads);
     if (!status)

@@ -10,6 +10,7 @@
 enum {
     CHUNK_BYTES = 1 << 18, /* of the vectors that go up the tree together: an L2 cache */
     MOST_CHUNK = 8,        /* tiles */
+    BLOCK = 16,            /* branches whose products with those before are done together */
 };
 
 struct branch_hessian {
@@ -24,7 +25,8 @@ struct branch_hessian {
     double *factor;  /* [chunk][TILE] weight / L of the patterns */
     double *slope;   /* [E][edge_terms] derivatives of the transitions, by place */
     double *rate;    /* [edge_terms] the same at length 0 */
-    double *half;    /* [tiles][TILE] minus half the weights */
+    double *minus;   /* [tiles][TILE] minus the weights */
+    double *half;    /* [tiles][TILE] half of that */
     double *pairs;   /* [E][E] sums for two branches, in one triangle or the other */
     double *same;    /* [E] for one branch twice */
     double *first;   /* [E] first derivatives */
@@ -43,17 +45,12 @@ static size_t lay_out(branch_hessian *h, double *memory)
         double **part;
         size_t size;
     } table[] = {
-        {&h->row, edges * h->vector},
-        {&h->passed, edges * h->vector},
-        {&h->scratch, h->vector},
-        {&h->ones, h->vector},
-        {&h->site, edges * patterns},
-        {&h->factor, patterns},
-        {&h->half, p->tiles * TILE},
-        {&h->slope, edges * terms},
-        {&h->rate, terms},
-        {&h->pairs, edges * edges},
-        {&h->same, edges},
+        {&h->row, edges * h->vector}, {&h->passed, edges * h->vector},
+        {&h->scratch, h->vector},     {&h->ones, h->vector},
+        {&h->site, edges * patterns}, {&h->factor, patterns},
+        {&h->minus, p->tiles * TILE}, {&h->half, p->tiles * TILE},
+        {&h->slope, edges * terms},   {&h->rate, terms},
+        {&h->pairs, edges * edges},   {&h->same, edges},
         {&h->first, edges},
     };
     size_t total = 0;
@@ -100,8 +97,10 @@ int branch_hessian_create(branch_hessian **out, const branch_problem *p)
     branch_transition_slope(h->rate, p, 0);
     for (size_t k = 0; k < h->vector; k++)
         h->ones[k] = 1;
-    for (size_t k = 0; k < p->tiles * TILE; k++)
-        h->half[k] = -0.5 * p->weight[k];
+    for (size_t k = 0; k < p->tiles * TILE; k++) {
+        h->minus[k] = -p->weight[k];
+        h->half[k] = h->minus[k] / 2;
+    }
     *out = h;
     return ART_OK;
 }
@@ -240,12 +239,21 @@ static void pair_with_below(branch_hessian *h, const branch_solver *s, int32_t v
                     numbers_of(h, at));
 }
 
-/* -sum weight (d log L / d b_i) (d log L / d b_j), half of it in each triangle. */
+/* -sum weight (d log L / d b_i) (d log L / d b_j): below the diagonal, and half of it on both sides
+ * within the blocks along it. */
 static void add_squares(branch_hessian *h, span at)
 {
+    const partial_kernels *kernel = h->problem->kernel;
     const int edges = h->problem->n_edges;
-    h->problem->kernel->dots(h->pairs, (size_t)edges, h->site, edges, h->site, edges,
-                             h->chunk * TILE, h->half + at.first * TILE, at.tiles * TILE);
+    const size_t stride = (size_t)edges, pitch = h->chunk * TILE, from = at.first * TILE;
+    for (int i = 0; i < edges; i += BLOCK) {
+        const int rows = edges - i < BLOCK ? edges - i : BLOCK;
+        const double *block = h->site + (size_t)i * pitch;
+        double *out = h->pairs + (size_t)i * stride;
+        kernel->dots(out, stride, block, rows, h->site, i, pitch, h->minus + from, at.tiles * TILE);
+        kernel->dots(out + i, stride, block, rows, block, rows, pitch, h->half + from,
+                     at.tiles * TILE);
+    }
 }
 
 static void prepare(branch_hessian *h, const branch_solver *s)
