@@ -1,4 +1,4 @@
-/* onlooker.h: the caller who looks on while something is learned, and what becomes of his wishes. */
+/* onlooker.h: the caller who looks on while something is learned, with a wish. */
 #ifndef API_ONLOOKER_H
 #define API_ONLOOKER_H
 
@@ -15,10 +15,10 @@ typedef struct onlooker {
     double value; /* that is shown */
 } onlooker;
 
-/* Shows him the value after a piece of work. ART_ERR_STOPPED if he wishes to stop. */
+/* Shows the value after a piece of work. ART_ERR_STOPPED if the wish is to stop. */
 int onlooker_look(onlooker *o);
 
-/* Trains until the steps are made or he is in a hurry. The model is left with the average of its
+/* Trains until the steps are made or there is hurry. The model is left with the average of its
  * weights where the plan has one. */
 int onlooker_train(onlooker *o, task *job, const train_settings *plan, pool *threads);
 
