@@ -310,7 +310,7 @@ static void the_whole_answer(void **state)
     } table[] = {
         {10, 100, false, 3},  /* no fewer, for the probabilities of trees */
         {10, 2, false, 2},    /* but as many as are allowed */
-        {1e-9, 5, false, 5},  /* not reached */
+        {1e-9, 4, false, 4},  /* not reached */
         {1e-9, 100, true, 1}, /* no time */
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -320,7 +320,7 @@ static void the_whole_answer(void **state)
         leave_one_tree(&b, &five.a);
         check_status(branch_lognormal_create(&lengths, 5, HIDDEN, b.threads));
         lengths->ops->initialise(lengths, 1);
-        const answer_settings set = {600, 100, table[i].most, table[i].error, 1 << 20, 6};
+        const answer_settings set = {2000, 100, table[i].most, table[i].error, 1 << 20, 6};
         const answer_watch watch = {.late = table[i].late ? always : NULL};
         check_status(collapsed_answer(&r, b.c, lengths, &b.names, &set, &watch, NULL));
         assert_int_equal(r.facts.passes, table[i].passes);
