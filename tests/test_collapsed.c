@@ -4,6 +4,7 @@
 #include "support/problem.h"
 
 #include "artreeformer.h"
+#include "infer/table_sampler_state.h"
 #include "infer/collapsed_answer.h"
 #include "model/artreeformer_model.h"
 #include "model/branch_lognormal.h"
@@ -82,15 +83,15 @@ static void answer_with(result *r, bench *b, int passes, int k, double network)
     table_sampler *s;
     collapsed_settle(b->c);
     check_status(table_sampler_create(&s, b->c, &b->names, &set));
-    for (int i = 0; i < passes; i++)
-        check_status(table_sampler_pass(s, NULL, NULL));
+    while (table_sampler_passes(s) < passes)
+        check_status(table_sampler_advance(s));
     check_status(table_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
     table_sampler_free(s);
 }
 
 static void answer_usual(result *r, bench *b, int passes, int k)
 {
-    answer_with(r, b, passes, k, table_sampler_share(b->c));
+    answer_with(r, b, passes, k, answer_share(b->c));
 }
 
 /* Evidence within four of its stated errors, topology probabilities as enumeration has them. */
@@ -188,16 +189,29 @@ static void threads_do_not_matter(void **state)
     problem_free(&p);
 }
 
-/* Through a file, as a killed run would. */
-static void move_state(bench *to, bench *from)
+/* Through a file, as a killed run would; a may be NULL. */
+static void save_state(bench *b, answering *a)
 {
-    safetensors s = {0}, back = {0};
-    check_status(collapsed_save(from->c, &s));
+    safetensors s = {0};
+    check_status(collapsed_save(b->c, &s));
+    if (a)
+        check_status(answering_save(a, &s));
     check_status(safetensors_write(&s, "state.safetensors", NULL));
     safetensors_free(&s);
-    check_status(safetensors_read(&back, "state.safetensors", NULL));
-    check_status(collapsed_load(to->c, &back, "state.safetensors", NULL));
-    safetensors_free(&back);
+}
+
+static void load_state(bench *b, answering **a, branch_model *lengths, const answer_settings *set)
+{
+    safetensors s = {0};
+    check_status(safetensors_read(&s, "state.safetensors", NULL));
+    check_status(collapsed_load(b->c, &s, "state.safetensors", NULL));
+    assert_true(answering_is_saved(&s) == (a != NULL));
+    if (a) {
+        check_status(answering_create(a, b->c, lengths, &b->names, set));
+        check_status(answering_load(*a, &s, "state.safetensors", NULL));
+    }
+    check_status(safetensors_unused(&s, "state.safetensors", NULL));
+    safetensors_free(&s);
 }
 
 /* A run that is saved and loaded into another process's memory again and again ends as one
@@ -218,7 +232,8 @@ static void a_resumed_run_is_the_same(void **state)
             bench *next = broken == &slot[0] ? &slot[1] : &slot[0];
             seen[broken->c->stage]++;
             bench_init(next, &p.alignment, &set, 1);
-            move_state(next, broken);
+            save_state(broken, NULL);
+            load_state(next, NULL, NULL, NULL);
             bench_free(broken);
             broken = next;
         }
@@ -229,6 +244,155 @@ static void a_resumed_run_is_the_same(void **state)
     compare_runs(&straight, broken);
     bench_free(&straight);
     bench_free(broken);
+    problem_free(&p);
+}
+
+static void compare_answers(const answer *x, const answer *y)
+{
+    const posterior *p = &x->posterior, *q = &y->posterior;
+    assert_memory_equal(&x->evidence, &y->evidence, offsetof(evidence, unfinished));
+    assert_int_equal(x->facts.passes, y->facts.passes);
+    assert_memory_equal(&x->facts.blend, &y->facts.blend, sizeof x->facts.blend);
+    assert_int_equal(p->count, q->count);
+    assert_memory_equal(p->length, q->length, (size_t)p->count * 15 * sizeof(double));
+    assert_memory_equal(p->value, q->value, (size_t)p->count * 3 * sizeof(double));
+    assert_int_equal(p->trees.count, q->trees.count);
+    assert_memory_equal(p->trees.weight, q->trees.weight, p->trees.count * sizeof(double));
+    assert_int_equal(p->splits.count, q->splits.count);
+    assert_memory_equal(p->splits.weight, q->splits.weight, p->splits.count * sizeof(double));
+    assert_memory_equal(p->splits.squares, q->splits.squares, p->splits.count * sizeof(double));
+}
+
+static branch_model *fresh_lengths(bench *b)
+{
+    branch_model *lengths;
+    check_status(branch_lognormal_create(&lengths, b->c->problem->n_taxa, HIDDEN, b->threads));
+    lengths->ops->initialise(lengths, 1);
+    return lengths;
+}
+
+/* Half of the trees count as scored, not fitted. */
+static void make_rough(topology_table *t)
+{
+    double length[15];
+    for (size_t i = 0; i < t->count; i += 2) {
+        t->mark[i] |= TABLE_ROUGH;
+        t->error[i] = -1;
+        topology_table_lengths(length, t, i);
+        topology_table_update(t, i, length, t->laplace[i] - 0.3);
+    }
+}
+
+/* The same for the answer: saved and loaded after every piece of two passes, and while lengths
+ * are fitted. The table lacks trees that matter and has some that are not fitted. */
+static void a_resumed_answer_is_the_same(void **state)
+{
+    (void)state;
+    enum { STRAIGHT, BROKEN };
+    problem p;
+    answer r[2];
+    double value[2];
+    simulated(&p, 9, 60, 34);
+    collapsed_settings set = quick();
+    set.rounds = set.draws = 1;
+    set.explore.window = 4;
+    const answer_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
+    for (int kind = STRAIGHT; kind <= BROKEN; kind++) {
+        bench slot[2], *b = &slot[0];
+        answering *a;
+        int seen[4] = {0}, lengths_seen = 0;
+        bench_init(b, &p.alignment, &set, 1 + kind);
+        run_rounds(b);
+        make_rough(&b->c->table);
+        branch_model *lengths = fresh_lengths(b);
+        check_status(answering_create(&a, b->c, lengths, &b->names, &plan));
+        while (a->stage != ANSWER_DONE) {
+            const bool passes = a->stage == ANSWER_PASSES;
+            if (kind == BROKEN && (passes || lengths_seen++ == 3)) {
+                bench *next = b == &slot[0] ? &slot[1] : &slot[0];
+                save_state(b, a);
+                answering_free(a);
+                lengths->ops->free(lengths);
+                bench_free(b);
+                b = next;
+                bench_init(b, &p.alignment, &set, 1);
+                lengths = fresh_lengths(b);
+                load_state(b, &a, lengths, &plan);
+                seen[a->sampler->stage] += passes;
+            }
+            check_status(answering_advance(a, NULL));
+        }
+        for (int i = 0; i < 4 && kind == BROKEN; i++)
+            assert_true(seen[i] >= 2);
+        check_status(answering_finish(a, &r[kind]));
+        value[kind] = lengths->params.value[0];
+        answering_free(a);
+        lengths->ops->free(lengths);
+        bench_free(b);
+    }
+    compare_answers(&r[STRAIGHT], &r[BROKEN]);
+    assert_true(r[STRAIGHT].evidence.outside > 0.01);
+    check_near(value[STRAIGHT], value[BROKEN], 0);
+    posterior_free(&r[STRAIGHT].posterior);
+    posterior_free(&r[BROKEN].posterior);
+    problem_free(&p);
+}
+
+/* Numbers of a checkpoint that would lead astray. */
+static void damaged_answers_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor;
+        size_t at;
+        double value;
+    } table[] = {
+        {"sampler.counts", 1, 4},     /* a stage that does not exist */
+        {"sampler.counts", 2, -1},    /* the next draw */
+        {"sampler.counts", 2, 1e6},   /* the same */
+        {"sampler.counts", 4, 1e6},   /* draws that were kept */
+        {"sampler.outside", 0, -1},   /* one of them */
+        {"sampler.outside", 0, 1e6},  /* the same */
+        {"sampler.trees", 0, 1e6},    /* the number of a tree */
+        {"sampler.trees", 4, 0},      /* its draws */
+        {"sampler.drawn", 0, 3},      /* an edge that is not there */
+        {"batch.decision", 1, -1},    /* the same */
+        {"posterior.decision", 0, 9}, /* the same */
+        {"posterior.counts", 0, 101}, /* rows */
+        {"trees.decision", 0, 3},     /* an edge again */
+        {"answer.stage", 0, 1},       /* lengths while a pass is under way */
+    };
+    problem p;
+    bench b;
+    answering *a;
+    const collapsed_settings set = quick();
+    const answer_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
+    simulated(&p, 9, 60, 34);
+    bench_init(&b, &p.alignment, &set, 1);
+    run_rounds(&b);
+    branch_model *lengths = fresh_lengths(&b);
+    check_status(answering_create(&a, b.c, lengths, &b.names, &plan));
+    while (table_sampler_passes(a->sampler) < 1 || a->sampler->stage != SAMPLER_OUTSIDE)
+        check_status(answering_advance(a, NULL));
+    save_state(&b, a);
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        safetensors s = {0};
+        check_status(safetensors_read(&s, "state.safetensors", NULL));
+        const tensor *t = safetensors_find(&s, table[i].tensor);
+        assert_true(t && t->count > table[i].at);
+        void *data = (char *)s.block + ((const char *)t->data - (const char *)s.block);
+        if (t->dtype == TENSOR_F64)
+            ((double *)data)[table[i].at] = table[i].value;
+        else if (t->dtype == TENSOR_I64)
+            ((int64_t *)data)[table[i].at] = (int64_t)table[i].value;
+        else
+            ((int32_t *)data)[table[i].at] = (int32_t)table[i].value;
+        assert_int_equal(answering_load(a, &s, "state.safetensors", NULL), ART_ERR_MISMATCH);
+        safetensors_free(&s);
+    }
+    answering_free(a);
+    lengths->ops->free(lengths);
+    bench_free(&b);
     problem_free(&p);
 }
 
@@ -288,12 +452,6 @@ static void draws_make_up_for_the_table(void **state)
     bench_free(&b);
 }
 
-static bool always(void *context)
-{
-    (void)context;
-    return true;
-}
-
 /* The answer as users get it: a network that is frozen and flattened, passes until the rule says
  * enough. */
 static void the_whole_answer(void **state)
@@ -315,14 +473,18 @@ static void the_whole_answer(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         bench b;
-        branch_model *lengths;
         answer r;
         leave_one_tree(&b, &five.a);
-        check_status(branch_lognormal_create(&lengths, 5, HIDDEN, b.threads));
-        lengths->ops->initialise(lengths, 1);
+        branch_model *lengths = fresh_lengths(&b);
         const answer_settings set = {2000, 100, table[i].most, table[i].error, 1 << 20, 6};
-        const answer_watch watch = {.late = table[i].late ? always : NULL};
-        check_status(collapsed_answer(&r, b.c, lengths, &b.names, &set, &watch, NULL));
+        answering *a;
+        check_status(answering_create(&a, b.c, lengths, &b.names, &set));
+        if (table[i].late)
+            answering_hurry(a);
+        while (a->stage != ANSWER_DONE)
+            check_status(answering_advance(a, NULL));
+        check_status(answering_finish(a, &r));
+        answering_free(a);
         assert_int_equal(r.facts.passes, table[i].passes);
         assert_true(r.evidence.log_evidence_se < 0.05);
         check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
@@ -454,6 +616,8 @@ int main(void)
         cmocka_unit_test(few_sites_have_finite_weights),
         cmocka_unit_test(threads_do_not_matter),
         in_scratch_folder(a_resumed_run_is_the_same),
+        in_scratch_folder(a_resumed_answer_is_the_same),
+        in_scratch_folder(damaged_answers_are_refused),
         cmocka_unit_test(draws_make_up_for_the_table),
         cmocka_unit_test(the_whole_answer),
         cmocka_unit_test(light_draws_are_made_up_for),

@@ -6,6 +6,7 @@
 #include "support/run.h"
 
 #include "base/rng.h"
+#include "infer/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -418,6 +419,25 @@ static void damaged_checkpoints(void **state)
     place_close(&straight);
 }
 
+/* A checkpoint with something that no part of the run knows. */
+static void checkpoint_with_too_much(void **state)
+{
+    (void)state;
+    place p;
+    char name[256];
+    bool is_previous;
+    double extra = 1;
+    safetensors s = {0};
+    place_open(&p);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.1", 75, NULL);
+    check_status(checkpoint_read(&s, name, sizeof name, &is_previous, p.prefix, NULL));
+    check_status(safetensors_add(&s, "something.else", TENSOR_F64, 1, (size_t[]){1}, &extra));
+    check_status(checkpoint_write(&s, p.prefix, false, NULL));
+    safetensors_free(&s);
+    expect(&p, "infer", "--steps 2000", 2, "something.else");
+    place_close(&p);
+}
+
 /* No file may grow beyond half a checkpoint: as on a full device, writing fails half-way. Log and
  * metrics are shorter than that. The checkpoint that is there must survive. */
 static void full_device_loses_nothing(void **state)
@@ -582,6 +602,7 @@ int main(void)
         cmocka_unit_test(another_run_is_refused),
         cmocka_unit_test(another_truth_is_another_run),
         cmocka_unit_test(damaged_checkpoints),
+        cmocka_unit_test(checkpoint_with_too_much),
         cmocka_unit_test(full_device_loses_nothing),
         cmocka_unit_test(collapsed_killed_and_resumed),
         cmocka_unit_test(collapsed_asked_to_stop),

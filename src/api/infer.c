@@ -90,14 +90,9 @@ static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
     return status;
 }
 
-static bool is_stopped(void *context)
+static bool is_late(const onlooker *o)
 {
-    return onlooker_look(context) != ART_OK;
-}
-
-static bool is_late(void *context)
-{
-    return ((const onlooker *)context)->wish == ART_HURRY;
+    return o->wish == ART_HURRY;
 }
 
 static int make_rounds(collapsed *c, onlooker *o)
@@ -106,15 +101,35 @@ static int make_rounds(collapsed *c, onlooker *o)
     o->value = -HUGE_VAL;
     while (!status && c->stage != COLLAPSED_DONE) {
         const collapsed_stage stage = c->stage;
+        if (is_late(o))
+            collapsed_hurry(c);
         status = collapsed_advance(c, o->diag);
         const bool fits = stage == COLLAPSED_FIT || stage == COLLAPSED_POLISH;
         if (!status && o->progress && !fits && c->table.count)
             o->value = collapsed_log_table(c);
-        if (!status && is_stopped(o))
-            status = ART_ERR_STOPPED;
-        if (is_late(o))
-            collapsed_hurry(c);
+        if (!status)
+            status = onlooker_look(o);
     }
+    return status;
+}
+
+static int make_answer(answer *out, collapsed *c, art_model *q, const art_infer_settings *s,
+                       onlooker *o)
+{
+    const answer_settings plan = {PARTICLES,         SAMPLE,          MOST_PASSES,
+                                  s->standard_error, API_CACHE_BYTES, s->seed};
+    answering *a;
+    int status = answering_create(&a, c, q->file.branches, &q->file.taxa, &plan);
+    while (!status && a->stage != ANSWER_DONE) {
+        if (is_late(o))
+            answering_hurry(a);
+        status = answering_advance(a, o->diag);
+        if (!status)
+            status = onlooker_look(o);
+    }
+    if (!status)
+        status = answering_finish(a, out);
+    answering_free(a);
     return status;
 }
 
@@ -151,10 +166,7 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     if (!status)
         status = make_rounds(c, o);
     if (!status)
-        status = collapsed_answer(&found, c, q->file.branches, &q->file.taxa,
-                                  &(answer_settings){PARTICLES, SAMPLE, MOST_PASSES,
-                                                     s->standard_error, API_CACHE_BYTES, s->seed},
-                                  &(answer_watch){o, is_stopped, is_late, NULL}, o->diag);
+        status = make_answer(&found, c, q, s, o);
     if (!status)
         keep_answer(q, &found, o->diag);
     posterior_free(&found.posterior);

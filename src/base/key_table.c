@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ size_t key_table_put(key_table *t, const void *key)
 {
     size_t at = slot_of(t, key);
     if (t->slot[at] == 0) {
-        memcpy(t->key + t->count * t->size, key, t->size);
+        memmove(t->key + t->count * t->size, key, t->size);
         t->slot[at] = (uint32_t)++t->count;
     }
     return t->slot[at] - 1;
@@ -102,4 +103,33 @@ int key_table_reorder(key_table *t, const size_t *order)
     if (t->slots)
         fill_slots(t);
     return ART_OK;
+}
+
+static tensor_part part_of(const key_table *t, const char *name, tensor_dtype dtype, size_t count)
+{
+    return (tensor_part){name, dtype, count, t->size / tensor_width(dtype), t->key};
+}
+
+int key_table_save(const key_table *t, const char *name, tensor_dtype dtype, safetensors *s)
+{
+    const tensor_part part = part_of(t, name, dtype, t->count);
+    return tensor_parts_save(s, &part, 1);
+}
+
+int key_table_load(key_table *t, const char *name, tensor_dtype dtype, safetensors *s,
+                   const char *file, diag *d)
+{
+    const size_t count = tensor_rows(s, name);
+    key_table_clear(t);
+    int status = key_table_reserve(t, count);
+    const tensor_part part = part_of(t, name, dtype, count);
+    if (!status)
+        status = tensor_parts_load(&part, 1, s, file, d);
+    for (size_t i = 0; i < count && !status; i++)
+        if (key_table_put(t, key_table_at(t, i)) != i)
+            status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                                "%s has a row twice -- start anew with --redo", name);
+    if (status)
+        key_table_clear(t);
+    return status;
 }

@@ -41,12 +41,21 @@ typedef struct work {
     progress line;
     collapsed_stage shown; /* by the line */
     int rounds;            /* that are reported */
-    answer_part part;      /* shown by the line */
+    answer_settings plan;
+    answering *a;      /* NULL during the rounds */
+    answer_stage part; /* shown by the line */
 } work;
+
+static int begin_answer(work *w)
+{
+    return answering_create(&w->a, w->c, w->j->branches, &w->j->data.taxa, &w->plan);
+}
 
 static int save(void *context, safetensors *s)
 {
-    return collapsed_save(((work *)context)->c, s);
+    work *w = context;
+    int status = collapsed_save(w->c, s);
+    return status || !w->a ? status : answering_save(w->a, s);
 }
 
 static int load(void *context, safetensors *s, const char *file, diag *d)
@@ -54,7 +63,10 @@ static int load(void *context, safetensors *s, const char *file, diag *d)
     work *w = context;
     int status = collapsed_load(w->c, s, file, d);
     w->rounds = w->c->n_rounds;
-    return status;
+    if (status || !answering_is_saved(s))
+        return status;
+    status = begin_answer(w);
+    return status ? status : answering_load(w->a, s, file, d);
 }
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -62,9 +74,13 @@ static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
 
 static void where(void *context, char *text, size_t size)
 {
-    const collapsed *c = ((work *)context)->c;
-    snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
-             c->table.count);
+    const work *w = context;
+    const collapsed *c = w->c;
+    if (w->a)
+        snprintf(text, size, "pass %d of the answer", table_sampler_passes(w->a->sampler) + 1);
+    else
+        snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
+                 c->table.count);
 }
 
 static collapsed_settings settings_of(const collapsed_options *o, const job *j, double passes)
@@ -156,11 +172,10 @@ static double answer_reserve(double limit)
     return fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
 }
 
-static int make_rounds(work *w)
+static int make_rounds(work *w, const run_work *face)
 {
     run *r = &w->j->run;
-    const run_work face = {w, save, load, where, true};
-    int status = run_resume(r, &face);
+    int status = ART_OK;
     w->shown = COLLAPSED_DONE;
     while (!status && w->c->stage != COLLAPSED_DONE) {
         if (is_near_limit(r, answer_reserve(r->set->time_limit))) {
@@ -172,39 +187,49 @@ static int make_rounds(work *w)
         if (!status && w->c->n_rounds > w->rounds)
             status = report(w);
         if (!status)
-            status = run_between(r, &face);
+            status = run_between(r, face);
     }
     progress_end(&w->line);
-    return status ? status : run_save(r, &face);
+    return status;
 }
 
-static bool is_stopped(void *context)
+static void show_answer(work *w)
 {
-    return run_is_stopped(&((work *)context)->j->run);
-}
-
-static bool is_late(void *context)
-{
-    run *r = &((work *)context)->j->run;
-    const bool late = is_near_limit(r, 0);
-    r->is_cut |= late;
-    return late;
-}
-
-static void see(void *context, answer_part part, int64_t done, double error)
-{
-    work *w = context;
+    const answering *a = w->a;
     logger *log = &w->j->run.session->log;
-    if (part != w->part && part == ANSWER_PASSES)
-        progress_start(&w->line, log, "evidence", "passes", 0, 0);
-    else if (part != w->part)
+    const bool passes = a->stage == ANSWER_PASSES;
+    const double done = passes       ? table_sampler_draws(a->sampler)
+                        : a->trainer ? (double)a->trainer->step
+                                     : 0;
+    if (a->stage != w->part && passes)
+        progress_start(&w->line, log, "evidence", "draws", 0, done);
+    else if (a->stage != w->part)
         progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, 0);
-    w->part = part;
-    if (part == ANSWER_PASSES)
-        progress_update(&w->line, (double)done, "standard error %.4f (wanted %.4f)", error,
-                        w->c->set.error);
+    w->part = a->stage;
+    if (passes)
+        progress_update(&w->line, done, "standard error %.4f (wanted %.4f)",
+                        table_sampler_error(a->sampler), a->set.error);
     else
-        progress_update(&w->line, (double)done, "%s", "");
+        progress_update(&w->line, done, "%s", "");
+}
+
+static int make_answer(work *w, const run_work *face)
+{
+    run *r = &w->j->run;
+    int status = w->a ? ART_OK : begin_answer(w);
+    w->part = ANSWER_DONE;
+    while (!status && w->a->stage != ANSWER_DONE) {
+        if (is_near_limit(r, 0)) {
+            r->is_cut = true;
+            answering_hurry(w->a);
+        }
+        show_answer(w);
+        status = answering_advance(w->a, &r->session->diag);
+        if (!status)
+            status = run_between(r, face);
+    }
+    progress_end(&w->line);
+    return status ? status : run_save(r, face);
 }
 
 static json_t *facts_json(const collapsed *c, const evidence *e)
@@ -223,40 +248,30 @@ static json_t *facts_json(const collapsed *c, const evidence *e)
                      "failed_draws", (json_int_t)e->failed, "rounds", rounds);
 }
 
-static int make_answer(work *w, evaluation *e, json_t **facts, const collapsed_options *o,
-                       const evaluation_settings *set)
+static int finish(work *w, evaluation *e, json_t **facts)
 {
-    collapsed *c = w->c;
-    session *s = w->j->run.session;
-    const answer_settings plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
-                                  (size_t)set->cache,  c->set.seed};
-    const answer_watch watch = {w, is_stopped, is_late, see};
     answer found;
-    w->part = ANSWER_PARTS;
-    int status =
-        collapsed_answer(&found, c, w->j->branches, &w->j->data.taxa, &plan, &watch, &s->diag);
-    progress_end(&w->line);
+    int status = answering_finish(w->a, &found);
     e->evidence = found.evidence;
     e->posterior = found.posterior;
-    if (status == ART_ERR_STOPPED)
-        log_warning(&s->log, "stopped after the rounds; the same command%s goes on",
-                    s->common->redo ? " without --redo" : "");
-    if (!status && !(*facts = facts_json(c, &found.evidence)))
+    if (!status && !(*facts = facts_json(w->c, &found.evidence)))
         status = ART_ERR_NOMEM;
-    if (status)
-        return status;
-    log_info(&s->log,
-             "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
-             "%lld trees that were drawn",
-             found.facts.passes, c->table.count, e->evidence.outside, e->evidence.outside_se,
-             (long long)found.facts.outside_trees);
-    return ART_OK;
+    if (!status)
+        log_info(&w->j->run.session->log,
+                 "%d passes over a table of %zu trees; %.2g (%.1g) of the posterior is outside, in "
+                 "%lld trees that were drawn",
+                 found.facts.passes, w->c->table.count, e->evidence.outside, e->evidence.outside_se,
+                 (long long)found.facts.outside_trees);
+    return status;
 }
 
 int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
                   const evaluation_settings *set, const subst_model *model, double prior_rate)
 {
-    work w = {.j = j};
+    work w = {.j = j,
+              .plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
+                       (size_t)set->cache, (uint64_t)j->run.session->common->seed}};
+    const run_work face = {&w, save, load, where, true};
     branch_problem problem = {0};
     char memory[FORMAT_SIZE], table[FORMAT_SIZE];
     session *s = j->run.session;
@@ -273,9 +288,14 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
                  format_bytes(memory, sizeof memory, peak_memory()),
                  format_bytes(table, sizeof table, (double)o->memory));
     if (!status)
-        status = make_rounds(&w);
+        status = run_resume(&j->run, &face);
     if (!status)
-        status = make_answer(&w, e, facts, o, set);
+        status = make_rounds(&w, &face);
+    if (!status)
+        status = make_answer(&w, &face);
+    if (!status)
+        status = finish(&w, e, facts);
+    answering_free(w.a);
     collapsed_free(w.c);
     branch_problem_free(&problem);
     return status;

@@ -318,6 +318,8 @@ int run_resume(run *r, const run_work *w)
     session *s = r->session;
     char where[128];
     int status = w->load(w->context, &r->checkpoint, r->checkpoint_name, &s->diag);
+    if (!status)
+        status = safetensors_unused(&r->checkpoint, r->checkpoint_name, &s->diag);
     safetensors_free(&r->checkpoint);
     if (status)
         return status;

@@ -1,6 +1,8 @@
 #include "infer/best_trees.h"
 
 #include "artreeformer.h"
+#include "base/tensor_parts.h"
+#include "infer/checkpoint.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,33 +34,33 @@ void best_trees_add(best_trees *b, double value, const int32_t *decision)
         key_table_put(&b->trees, decision);
 }
 
+static const char TREES[] = "best.trees";
+
+static tensor_part value_part(best_trees *b)
+{
+    return (tensor_part){"best.value", TENSOR_F64, 1, 1, &b->value};
+}
+
 int best_trees_save(best_trees *b, safetensors *s)
 {
+    const tensor_part part = value_part(b);
     if (b->trees.count == 0)
         return ART_OK;
-    b->saved[0] = b->value;
-    int status = safetensors_add(s, "best.value", TENSOR_F64, 1, (size_t[]){1}, b->saved);
-    if (status)
-        return status;
-    size_t shape[2] = {b->trees.count, (size_t)b->n_decisions};
-    return safetensors_add(s, "best.trees", TENSOR_I32, 2, shape, key_table_at(&b->trees, 0));
+    int status = tensor_parts_save(s, &part, 1);
+    return status ? status : key_table_save(&b->trees, TREES, TENSOR_I32, s);
 }
 
 int best_trees_load(best_trees *b, safetensors *s, const char *file, diag *d)
 {
-    const tensor *value = safetensors_use(s, "best.value");
-    const tensor *trees = safetensors_use(s, "best.trees");
+    const tensor_part part = value_part(b);
     b->value = -INFINITY;
     key_table_clear(&b->trees);
-    if (!value && !trees)
+    if (!safetensors_find(s, TREES))
         return ART_OK;
-    if (!value || !trees || value->dtype != TENSOR_F64 || value->count != 1 ||
-        trees->dtype != TENSOR_I32 || trees->rank != 2 || trees->shape[0] > BEST_TREES_KEPT ||
-        trees->shape[1] != (size_t)b->n_decisions)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "the list of best trees does not fit the data -- start anew with --redo");
-    for (size_t i = 0; i < trees->shape[0]; i++)
-        best_trees_add(b, *(const double *)value->data,
-                       (const int32_t *)trees->data + i * (size_t)b->n_decisions);
-    return ART_OK;
+    int status = tensor_parts_load(&part, 1, s, file, d);
+    if (!status)
+        status = key_table_load(&b->trees, TREES, TENSOR_I32, s, file, d);
+    return status ? status
+                  : checkpoint_trees(key_table_at(&b->trees, 0), b->trees.count, b->n_decisions + 3,
+                                     file, d);
 }

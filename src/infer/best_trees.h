@@ -14,7 +14,6 @@ typedef struct best_trees {
     int n_decisions; /* per tree, N - 3 */
     double value;    /* -inf before the first tree */
     key_table trees; /* their decisions, in order of discovery; those beyond are not kept */
-    double saved[1]; /* what a checkpoint holds of the scalars */
 } best_trees;
 
 int best_trees_init(best_trees *b, int n_taxa);

@@ -133,6 +133,17 @@ int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, 
     return status;
 }
 
+int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const char *file, diag *d)
+{
+    const size_t n_decisions = (size_t)n_taxa - 3;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < n_decisions; k++, decision++)
+            if (*decision < 0 || (size_t)*decision >= 2 * k + 3)
+                return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                                  "decisions that make no tree -- start anew with --redo");
+    return ART_OK;
+}
+
 int checkpoint_remove(const char *prefix, diag *d)
 {
     for (int which = 0; which < 2; which++) {

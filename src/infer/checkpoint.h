@@ -10,6 +10,7 @@
 #include "base/safetensors.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Writes s (and sets its metadata "checksum"): the present checkpoint becomes the previous
  * one, unless it is known to be damaged; then the previous one stays what it is. On failure the
@@ -24,6 +25,9 @@ bool checkpoint_exists(const char *prefix);
  * to *is_previous. ART_ERR_INPUT if neither is whole; d says what is wrong with each. */
 int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, const char *prefix,
                     diag *d);
+
+/* Whether all the decisions [count][N-3] of a checkpoint are of trees; ART_ERR_MISMATCH. */
+int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const char *file, diag *d);
 
 /* Removes both, as the run has ended. */
 int checkpoint_remove(const char *prefix, diag *d);

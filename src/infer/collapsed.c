@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 #include "infer/particles.h"
 
 #include <float.h>
@@ -254,29 +255,34 @@ int collapsed_advance(collapsed *c, diag *d)
 
 void collapsed_settle(collapsed *c)
 {
-    table_fit_swap(&c->fit);
+    if (!c->is_settled)
+        table_fit_swap(&c->fit);
+    c->is_settled = true;
 }
 
-enum { ROUND = sizeof(collapsed_round) / sizeof(double) };
+/* What a checkpoint holds of it, beside its parts. */
+enum { ROUND = sizeof(collapsed_round) / sizeof(double), PARTS = 3 };
+
+static void list_parts(tensor_part out[PARTS], collapsed *c)
+{
+    out[0] = (tensor_part){"collapsed.counts", TENSOR_I64, 1, COLLAPSED_COUNTS, c->saved_counts};
+    out[1] = (tensor_part){"collapsed.levels", TENSOR_F64, 1, COLLAPSED_LEVELS, c->saved_levels};
+    out[2] = (tensor_part){"collapsed.rounds", TENSOR_F64, COLLAPSED_ROUNDS, ROUND, c->round};
+}
 
 int collapsed_save(collapsed *c, safetensors *s)
 {
-    const int64_t counts[COLLAPSED_COUNTS] = {c->stage, c->n_rounds, c->expanded_before, c->looked,
-                                              c->found, c->ended,    c->weights.count};
+    const int64_t counts[COLLAPSED_COUNTS] = {c->stage,      c->n_rounds,     c->expanded_before,
+                                              c->looked,     c->found,        c->ended,
+                                              c->is_settled, c->weights.count};
     const double levels[COLLAPSED_LEVELS] = {
         c->weights.top,     c->weights.sum, c->weights.squares, c->outside.top,    c->outside.sum,
         c->outside.squares, c->missed.top,  c->missed.sum,      c->missed.squares, c->inside};
+    tensor_part list[PARTS];
     memcpy(c->saved_counts, counts, sizeof counts);
     memcpy(c->saved_levels, levels, sizeof levels);
-    const size_t rounds = (size_t)c->n_rounds + (c->n_rounds < COLLAPSED_ROUNDS);
-    int status = safetensors_add(s, "collapsed.counts", TENSOR_I64, 1, (size_t[]){COLLAPSED_COUNTS},
-                                 c->saved_counts);
-    if (!status)
-        status = safetensors_add(s, "collapsed.levels", TENSOR_F64, 1, (size_t[]){COLLAPSED_LEVELS},
-                                 c->saved_levels);
-    if (!status)
-        status = safetensors_add(s, "collapsed.rounds", TENSOR_F64, 2, (size_t[]){rounds, ROUND},
-                                 c->round);
+    list_parts(list, c);
+    int status = tensor_parts_save(s, list, PARTS);
     if (!status)
         status = topology_table_save(&c->table, s);
     if (!status)
@@ -286,33 +292,29 @@ int collapsed_save(collapsed *c, safetensors *s)
 
 static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
 {
-    const tensor *counts = safetensors_use(s, "collapsed.counts");
-    const tensor *levels = safetensors_use(s, "collapsed.levels");
-    const tensor *rounds = safetensors_use(s, "collapsed.rounds");
-    if (!counts || counts->dtype != TENSOR_I64 || counts->count != COLLAPSED_COUNTS || !levels ||
-        levels->dtype != TENSOR_F64 || levels->count != COLLAPSED_LEVELS || !rounds ||
-        rounds->dtype != TENSOR_F64 || rounds->rank != 2 || rounds->shape[1] != ROUND ||
-        rounds->shape[0] > COLLAPSED_ROUNDS)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "the counters of the rounds are not there -- start anew with --redo");
-    const int64_t *n = counts->data;
-    const double *m = levels->data;
-    if (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
-        n[1] > (int64_t)rounds->shape[0] || n[3] < 0 || n[3] > c->set.draws)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "a stage that does not exist -- start anew with --redo");
+    tensor_part list[PARTS];
+    list_parts(list, c);
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    const int64_t *n = c->saved_counts;
+    const double *m = c->saved_levels;
+    if (!status && (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
+                    n[1] > COLLAPSED_ROUNDS || n[3] < 0 || n[3] > c->set.draws))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "a stage that does not exist -- start anew with --redo");
+    if (status)
+        return status;
     c->stage = (collapsed_stage)n[0];
     c->n_rounds = (int)n[1];
     c->expanded_before = n[2];
     c->looked = n[3];
     c->found = n[4];
     c->ended = n[5] != 0;
-    c->weights = (log_mean){n[6], m[0], m[1], m[2]};
-    c->outside = (log_mean){n[6], m[3], m[4], m[5]};
-    c->missed = (log_mean){n[6], m[6], m[7], m[8]};
+    c->is_settled = n[6] != 0;
+    c->weights = (log_mean){n[7], m[0], m[1], m[2]};
+    c->outside = (log_mean){n[7], m[3], m[4], m[5]};
+    c->missed = (log_mean){n[7], m[6], m[7], m[8]};
     c->inside = m[9];
     c->has_draws = false;
-    memcpy(c->round, rounds->data, rounds->count * sizeof(double));
     return ART_OK;
 }
 

@@ -79,7 +79,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 7, COLLAPSED_LEVELS = 10 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 10 };
 
 typedef struct collapsed {
     const branch_problem *problem;
@@ -98,6 +98,7 @@ typedef struct collapsed {
     collapsed_stage stage;
     bool hurry;
     bool ended; /* the rounds */
+    bool is_settled;
     int n_rounds;
     collapsed_round round[COLLAPSED_ROUNDS];
     int64_t expanded_before; /* at the beginning of the round */
@@ -131,7 +132,8 @@ bool collapsed_is_complete(const collapsed *c, const collapsed_round *r);
 /* log evidence by the table's sum. O(trees). */
 double collapsed_log_table(const collapsed *c);
 
-/* The tree model gets the average of its weights, for good: the one to draw from at the end. */
+/* The tree model gets the average of its weights, for good: the one to draw from at the end. Once
+ * is enough. */
 void collapsed_settle(collapsed *c);
 
 int collapsed_save(collapsed *c, safetensors *s);

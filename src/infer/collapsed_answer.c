@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 #include "infer/density.h"
 
 #include <math.h>
@@ -18,50 +19,81 @@ enum {
 
 static const double LENGTH_RATE = 0.002;
 static const double FLATNESS = 0.7; /* power of the network's probabilities, for trees outside */
+static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6; /* share of the draws */
 
 double answer_draws(int k)
 {
-    return (double)LEAST_PASSES * SAMPLER_REPEATS * k / 10;
+    return LEAST_NETWORK * LEAST_PASSES * SAMPLER_REPEATS * k;
 }
 
-static bool is_stopped(const answer_watch *w)
+double answer_share(const collapsed *c)
 {
-    return w->stop && w->stop(w->context);
+    const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
+    const double share = outside > 0 ? outside / (outside + c->inside) : 0;
+    return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
 }
 
-static bool is_late(const answer_watch *w)
+int answering_create(answering **out, collapsed *c, branch_model *branches, const taxa *names,
+                     const answer_settings *settings)
 {
-    return w->late && w->late(w->context);
+    const sampler_settings plan = {settings->particles, settings->sample, answer_share(c),
+                                   settings->seed};
+    *out = NULL;
+    if (settings->particles < 2 || settings->passes < 1 ||
+        settings->passes > INT32_MAX / SAMPLER_REPEATS / settings->particles)
+        return ART_ERR_USAGE;
+    answering *a = mem_zeros(1, sizeof *a);
+    if (!a)
+        return ART_ERR_NOMEM;
+    a->c = c;
+    a->branches = branches;
+    a->set = *settings;
+    collapsed_settle(c);
+    int status = c->trees->ops->freeze(c->trees, settings->cache);
+    if (!status) {
+        c->trees->ops->flatten(c->trees, FLATNESS);
+        status = table_sampler_create(&a->sampler, c, names, &plan);
+    }
+    if (status)
+        answering_free(a);
+    else
+        *out = a;
+    return status;
 }
 
-static void show(const answer_watch *w, answer_part part, int64_t done, double error)
+void answering_free(answering *a)
 {
-    if (w->see)
-        w->see(w->context, part, done, error);
+    if (!a)
+        return;
+    trainer_free(a->trainer);
+    if (a->fit)
+        a->fit->ops->free(a->fit);
+    table_sampler_free(a->sampler);
+    a->c->trees->ops->freeze(a->c->trees, 0);
+    free(a);
+}
+
+void answering_hurry(answering *a)
+{
+    a->hurry = true;
 }
 
 /* An error that is small because the large weights have not been met yet is none; but there is an
  * end to waiting for them. */
-static bool is_enough(table_sampler *s, int64_t passes, double error)
+static bool is_enough(const answering *a, int passes)
 {
-    return table_sampler_error(s) <= error &&
-           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(s)));
+    return passes >= (a->set.passes < LEAST_PASSES ? a->set.passes : LEAST_PASSES) &&
+           table_sampler_error(a->sampler) <= a->set.error &&
+           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(a->sampler)));
 }
 
-/* Passes until the error is as wanted, the most are made or it is late. */
-static int make_passes(table_sampler *s, const answer_settings *set, const answer_watch *w)
+static int pass(answering *a)
 {
-    const int64_t least = set->passes < LEAST_PASSES ? set->passes : LEAST_PASSES;
-    int status = ART_OK;
-    show(w, ANSWER_PASSES, 0, HUGE_VAL);
-    for (int64_t i = 0; i < set->passes && !status; i++) {
-        if (i > 0 && is_late(w))
-            break;
-        if (i >= least && is_enough(s, i, set->error))
-            break;
-        status = table_sampler_pass(s, w->stop, w->context);
-        show(w, ANSWER_PASSES, i + 1, table_sampler_error(s));
-    }
+    int status = table_sampler_advance(a->sampler);
+    const int passes = table_sampler_passes(a->sampler);
+    if (!status && table_sampler_between(a->sampler) &&
+        (a->hurry || passes >= a->set.passes || is_enough(a, passes)))
+        a->stage = ANSWER_LENGTHS;
     return status;
 }
 
@@ -73,67 +105,92 @@ static int length_batch(int n_taxa)
 }
 
 /* The amortised model of branch lengths, for draws beyond the table. */
-static int fit_lengths(branch_model *branches, const particles *draws, pool *threads, uint64_t seed,
-                       const answer_watch *w, diag *d)
+static int begin_lengths(answering *a)
 {
-    task *fit = NULL;
-    trainer *t = NULL;
+    const particles *draws = table_sampler_particles(a->sampler);
+    const size_t k = (size_t)draws->k;
     train_settings plan = train_defaults();
     plan.steps = ANSWER_LENGTH_STEPS;
     plan.branch_rate = LENGTH_RATE;
     plan.decay = 0.5;
     plan.decay_every = ANSWER_LENGTH_STEPS / 8;
-    size_t k = (size_t)draws->k;
     double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
-    int status = weight ? ART_OK : ART_ERR_NOMEM;
-    for (size_t i = 0; i < k && !status; i++)
+    if (!weight)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < k; i++)
         top = fmax(top, draws->weight[i]);
-    for (size_t i = 0; i < k && !status; i++)
+    for (size_t i = 0; i < k; i++)
         weight[i] = exp(draws->weight[i] - top);
-    if (!status)
-        status = branch_density_create(&fit, branches, draws->decision, draws->length, weight, k,
-                                       length_batch(draws->n_taxa), PICKS_INDEPENDENT, seed);
-    if (!status)
-        status = trainer_create(&t, fit, &plan, threads);
-    if (!status)
-        show(w, ANSWER_LENGTHS, 0, 0);
-    while (!status && t->step < plan.steps && !(t->step > 0 && is_late(w))) {
-        status = is_stopped(w) ? ART_ERR_STOPPED : trainer_advance(t, d);
-        show(w, ANSWER_LENGTHS, t->step, 0);
-    }
-    trainer_free(t);
-    if (fit)
-        fit->ops->free(fit);
+    int status =
+        branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight, k,
+                              length_batch(draws->n_taxa), PICKS_INDEPENDENT, a->set.seed);
     free(weight);
+    return status ? status : trainer_create(&a->trainer, a->fit, &plan, a->c->threads);
+}
+
+static int fit_lengths(answering *a, diag *d)
+{
+    int status = a->trainer ? ART_OK : begin_lengths(a);
+    if (!status)
+        status = trainer_advance(a->trainer, d);
+    if (!status && (a->hurry || a->trainer->step >= ANSWER_LENGTH_STEPS))
+        a->stage = ANSWER_DONE;
     return status;
 }
 
-int collapsed_answer(answer *out, collapsed *c, branch_model *branches, const taxa *names,
-                     const answer_settings *set, const answer_watch *watch, diag *d)
+int answering_advance(answering *a, diag *d)
 {
-    static const answer_watch NOBODY = {0};
-    const answer_watch *w = watch ? watch : &NOBODY;
-    const sampler_settings plan = {set->particles, set->sample, table_sampler_share(c), set->seed};
-    table_sampler *sampler = NULL;
-    memset(out, 0, sizeof *out);
-    if (set->particles < 2 || set->passes < 1 ||
-        set->passes > INT32_MAX / SAMPLER_REPEATS / set->particles)
-        return ART_ERR_USAGE;
-    collapsed_settle(c);
-    int status = c->trees->ops->freeze(c->trees, set->cache);
-    if (!status) {
-        c->trees->ops->flatten(c->trees, FLATNESS);
-        status = table_sampler_create(&sampler, c, names, &plan);
+    switch (a->stage) {
+    case ANSWER_PASSES:
+        return pass(a);
+    case ANSWER_LENGTHS:
+        return fit_lengths(a, d);
+    case ANSWER_DONE:
+        break;
     }
-    if (!status)
-        status = make_passes(sampler, set, w);
-    if (!status)
-        status =
-            fit_lengths(branches, table_sampler_particles(sampler), c->threads, set->seed, w, d);
-    if (!status)
-        status = table_sampler_finish(sampler, &out->evidence, &out->posterior, &out->facts);
+    return ART_OK;
+}
+
+int answering_finish(answering *a, answer *out)
+{
+    const collapsed *c = a->c;
+    memset(out, 0, sizeof *out);
+    int status = table_sampler_finish(a->sampler, &out->evidence, &out->posterior, &out->facts);
     out->evidence.unfinished = !collapsed_is_complete(c, &c->round[c->n_rounds - 1]);
-    const int thawed = c->trees->ops->freeze(c->trees, 0);
-    table_sampler_free(sampler);
-    return status ? status : thawed;
+    return status;
+}
+
+static const char STAGE[] = "answer.stage";
+
+static tensor_part stage_part(answering *a)
+{
+    return (tensor_part){STAGE, TENSOR_I64, 1, 1, &a->saved_stage};
+}
+
+bool answering_is_saved(const safetensors *s)
+{
+    return safetensors_find(s, STAGE) != NULL;
+}
+
+int answering_save(answering *a, safetensors *s)
+{
+    const tensor_part part = stage_part(a);
+    a->saved_stage = a->stage;
+    int status = tensor_parts_save(s, &part, 1);
+    return status ? status : table_sampler_save(a->sampler, s);
+}
+
+int answering_load(answering *a, safetensors *s, const char *file, diag *d)
+{
+    const tensor_part part = stage_part(a);
+    int status = tensor_parts_load(&part, 1, s, file, d);
+    if (!status)
+        status = table_sampler_load(a->sampler, s, file, d);
+    if (!status)
+        a->stage = a->saved_stage == ANSWER_PASSES ? ANSWER_PASSES : ANSWER_LENGTHS;
+    if (!status && a->stage == ANSWER_LENGTHS &&
+        (!table_sampler_between(a->sampler) || table_sampler_passes(a->sampler) == 0))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "branch lengths before their draws -- start anew with --redo");
+    return status;
 }

@@ -2,10 +2,16 @@
  * passes of the sampler (table_sampler.h) until the error is as wanted, and the model of branch
  * lengths, for draws beyond the table, fitted to the draws of the last pass.
  *
- *     while (c->stage != COLLAPSED_DONE)
- *         status = collapsed_advance(c, d);
- *     status = collapsed_answer(&answer, c, branches, &names, &settings, NULL, d);
- *     posterior_free(&answer.posterior); */
+ *     answering *a;
+ *     status = answering_create(&a, c, branches, &names, &settings);
+ *     while (a->stage != ANSWER_DONE)
+ *         status = answering_advance(a, d);           a second of work, more or less
+ *     status = answering_finish(a, &found);
+ *     answering_free(a);
+ *     posterior_free(&found.posterior);
+ *
+ * What the next piece of passes depends on is saved between any two; fitting the lengths begins
+ * anew. */
 #ifndef INFER_COLLAPSED_ANSWER_H
 #define INFER_COLLAPSED_ANSWER_H
 
@@ -25,18 +31,26 @@ typedef struct answer_settings {
  * collapsed_settings.sampled. */
 double answer_draws(int k);
 
-typedef enum answer_part { ANSWER_PASSES, ANSWER_LENGTHS, ANSWER_PARTS } answer_part;
+/* The network's share of the draws, from what the last round showed: the optimal one by the spreads
+ * of the two strata. */
+double answer_share(const collapsed *c);
 
-/* Who looks on. Members may be NULL. */
-typedef struct answer_watch {
-    void *context;
-    sampler_stop *stop;          /* asked often: true ends it with ART_ERR_STOPPED */
-    bool (*late)(void *context); /* asked after each pass: true, and it was the last */
-    void (*see)(void *context, answer_part part, int64_t done, double error);
-} answer_watch;
+typedef enum answer_stage { ANSWER_PASSES, ANSWER_LENGTHS, ANSWER_DONE } answer_stage;
 
-/* Steps that the model of branch lengths is fitted in, for `see`. */
+/* Steps that the model of branch lengths is fitted in. */
 enum { ANSWER_LENGTH_STEPS = 1000 };
+
+typedef struct answering {
+    collapsed *c;
+    branch_model *branches;
+    answer_settings set;
+    answer_stage stage;
+    bool hurry;
+    table_sampler *sampler;
+    task *fit; /* of branch lengths; NULL before, as the trainer */
+    trainer *trainer;
+    int64_t saved_stage;
+} answering;
 
 typedef struct answer {
     evidence evidence;
@@ -44,9 +58,25 @@ typedef struct answer {
     sampler_facts facts;
 } answer;
 
-/* c has ended its rounds; its tree model keeps the average of its weights. branches (initialised)
- * is fitted. watch may be NULL. *out is safe to free in any case. */
-int collapsed_answer(answer *out, collapsed *c, branch_model *branches, const taxa *names,
-                     const answer_settings *settings, const answer_watch *watch, diag *d);
+/* c has ended its rounds and is borrowed, as are branches (initialised). The tree model gets the
+ * average of its weights, and is frozen and flattened until answering_free. */
+int answering_create(answering **out, collapsed *c, branch_model *branches, const taxa *names,
+                     const answer_settings *settings);
+void answering_free(answering *a); /* NULL is fine */
+
+int answering_advance(answering *a, diag *d);
+
+/* The pass, or the step, that is under way is the last. */
+void answering_hurry(answering *a);
+
+/* Once it is done. *out is safe to free in any case. */
+int answering_finish(answering *a, answer *out);
+
+/* As tensors of a checkpoint, beside those of c, which is loaded first. */
+int answering_save(answering *a, safetensors *s);
+int answering_load(answering *a, safetensors *s, const char *file, diag *d);
+
+/* Whether a checkpoint has an answer begun. */
+bool answering_is_saved(const safetensors *s);
 
 #endif

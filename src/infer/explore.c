@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 #include "base/rng.h"
 #include "infer/explore_worker.h"
 
@@ -55,7 +56,6 @@ struct explorer {
     int64_t quiet;  /* of these, the last ones that brought nothing */
     double before;  /* log weight of the table when the last ones were weighed, if any */
     int64_t saved_counts[SAVED_COUNTS];
-    double saved_levels[1];
 };
 
 explore_settings explore_defaults(uint64_t seed)
@@ -572,36 +572,38 @@ int explorer_run(explorer *x, explore_stop *stop, void *context)
     return status;
 }
 
+/* What a checkpoint holds of it, beside the table. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], explorer *x)
+{
+    out[0] = (tensor_part){"explore.counts", TENSOR_I64, 1, SAVED_COUNTS, x->saved_counts};
+    out[1] = (tensor_part){"explore.levels", TENSOR_F64, 1, 1, &x->before};
+}
+
 int explorer_save(explorer *x, safetensors *s)
 {
     const explore_counts *c = &x->counts;
     const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,  c->fitted,
                                           c->failed, c->expanded, c->widened, c->rounds,
                                           x->wanted, x->judged,   x->quiet};
+    tensor_part list[PARTS];
     memcpy(x->saved_counts, counts, sizeof counts);
-    x->saved_levels[0] = x->before;
-    int status = safetensors_add(s, "explore.counts", TENSOR_I64, 1, (size_t[]){SAVED_COUNTS},
-                                 x->saved_counts);
-    if (!status)
-        status =
-            safetensors_add(s, "explore.levels", TENSOR_F64, 1, (size_t[]){1}, x->saved_levels);
-    return status;
+    list_parts(list, x);
+    return tensor_parts_save(s, list, PARTS);
 }
 
 int explorer_load(explorer *x, safetensors *s, const char *file, diag *d)
 {
-    const tensor *counts = safetensors_use(s, "explore.counts");
-    const tensor *levels = safetensors_use(s, "explore.levels");
-    if (!counts || counts->dtype != TENSOR_I64 || counts->count != SAVED_COUNTS || !levels ||
-        levels->dtype != TENSOR_F64 || levels->count != 1)
-        return diag_error(
-            d, ART_ERR_MISMATCH, (diag_place){.file = file},
-            "the counters of the exploration are not there -- start anew with --redo");
-    const int64_t *c = counts->data;
+    tensor_part list[PARTS];
+    list_parts(list, x);
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    if (status)
+        return status;
+    const int64_t *c = x->saved_counts;
     x->counts = (explore_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
     x->wanted = c[8];
     x->judged = c[9];
     x->quiet = c[10];
-    x->before = *(const double *)levels->data;
     return ART_OK;
 }

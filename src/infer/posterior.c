@@ -2,6 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/rng.h"
+#include "base/tensor_parts.h"
+#include "infer/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +22,7 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
     p->room = room;
     p->rows = rows;
     p->has_lengths = has_lengths;
-    p->stream = rng_at(seed, RNG_RESAMPLE, 0, 0);
+    p->seed = seed;
     p->reference = -INFINITY;
     int status = tree_set_init(&p->trees, names);
     if (!status)
@@ -60,14 +63,14 @@ static void keep(posterior *p, const particles *batch, int i, size_t to)
 }
 
 /* Each row becomes this draw with the probability that its weight has among all so far. */
-static void resample(posterior *p, const particles *batch, int i, double weight)
+static void resample(posterior *p, rng *stream, const particles *batch, int i, double weight)
 {
     const double chance = weight / (p->total += weight);
     double row = 0;
     p->count = p->room;
     for (;; row++) {
         if (chance < 1) /* rows that stay before the next that does not */
-            row += floor(log(rng_uniform(&p->stream)) / log1p(-chance));
+            row += floor(log(rng_uniform(stream)) / log1p(-chance));
         if (!(row < p->room))
             return;
         keep(p, batch, i, (size_t)row);
@@ -81,6 +84,7 @@ int posterior_add(posterior *p, const particles *batch)
         for (int i = 0; i < batch->k; i++)
             p->reference = fmax(p->reference, batch->weight[i]);
     int status = ART_OK;
+    rng stream = rng_at(p->seed, RNG_RESAMPLE, (uint32_t)p->batches++, 0);
     for (int i = 0; i < batch->k && p->rows == ROWS_AS_DRAWN && p->count < p->room; i++)
         keep(p, batch, i, (size_t)p->count++);
     for (int i = 0; i < batch->k && !status; i++) {
@@ -93,9 +97,66 @@ int posterior_add(posterior *p, const particles *batch)
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
         if (p->rows == ROWS_BY_WEIGHT)
-            resample(p, batch, i, weight);
+            resample(p, &stream, batch, i, weight);
     }
     return status;
+}
+
+/* What a checkpoint holds of it, beside trees and splits. */
+enum { PARTS = 5 };
+
+static void list_parts(tensor_part out[PARTS], posterior *p)
+{
+    const size_t n = (size_t)p->trees.taxa.count, room = (size_t)p->room;
+    const tensor_part list[PARTS] = {
+        {"posterior.counts", TENSOR_I64, 1, 3, p->saved_counts},
+        {"posterior.levels", TENSOR_F64, 1, 2, p->saved_levels},
+        {"posterior.decision", TENSOR_I32, room, n - 3, p->decision},
+        {"posterior.length", TENSOR_F64, room, 2 * n - 3, p->length},
+        {"posterior.values", TENSOR_F64, 3, room, p->value}, /* log_prior and log_q behind it */
+    };
+    memcpy(out, list, sizeof list);
+}
+
+int posterior_save(posterior *p, safetensors *s)
+{
+    tensor_part list[PARTS];
+    p->saved_counts[0] = p->count;
+    p->saved_counts[1] = p->batches;
+    p->saved_counts[2] = isfinite(p->reference); /* no infinity in a file */
+    p->saved_levels[0] = p->saved_counts[2] ? p->reference : 0;
+    p->saved_levels[1] = p->total;
+    list_parts(list, p);
+    int status = tensor_parts_save(s, list, PARTS);
+    if (!status)
+        status = tree_set_save(&p->trees, s);
+    return status ? status : split_table_save(&p->splits, s);
+}
+
+int posterior_load(posterior *p, safetensors *s, const char *file, diag *d)
+{
+    const int n_taxa = p->trees.taxa.count;
+    tensor_part list[PARTS];
+    list_parts(list, p);
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    if (!status)
+        status = tree_set_load(&p->trees, s, file, d);
+    if (!status)
+        status = split_table_load(&p->splits, s, file, d);
+    if (!status)
+        status = checkpoint_trees(p->decision, (size_t)p->room, n_taxa, file, d);
+    if (!status)
+        status = checkpoint_trees(p->trees.decision, p->trees.count, n_taxa, file, d);
+    if (status)
+        return status;
+    if (p->saved_counts[0] < 0 || p->saved_counts[0] > p->room)
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "more rows than there is room for -- start anew with --redo");
+    p->count = (int)p->saved_counts[0];
+    p->batches = p->saved_counts[1];
+    p->reference = p->saved_counts[2] ? p->saved_levels[0] : -HUGE_VAL;
+    p->total = p->saved_levels[1];
+    return ART_OK;
 }
 
 int posterior_finish(posterior *p)

@@ -10,7 +10,7 @@
 #ifndef INFER_POSTERIOR_H
 #define INFER_POSTERIOR_H
 
-#include "base/rng.h"
+#include "base/safetensors.h"
 #include "infer/particles.h"
 #include "tree/tree_set.h"
 
@@ -28,16 +28,19 @@ typedef struct posterior {
     split_table splits; /* the same weights, with branch lengths where there are any */
     double reference;   /* log weight that counts as 1 */
     bool has_lengths;
-    rng stream;
-    double total; /* weight of all draws so far */
+    uint64_t seed;
+    int64_t batches; /* that were added */
+    double total;    /* weight of all draws so far */
     /* The rows. */
     posterior_rows rows;
     int count, room;
-    int32_t *decision; /* [count][N-3] */
-    double *length;    /* [count][2N-3] */
-    double *value;     /* [count] log-likelihood, or minus the parsimony score */
-    double *log_prior; /* [count] */
-    double *log_q;     /* [count] of tree and branch lengths together */
+    int32_t *decision;       /* [count][N-3] */
+    double *length;          /* [count][2N-3] */
+    double *value;           /* [count] log-likelihood, or minus the parsimony score */
+    double *log_prior;       /* [count] */
+    double *log_q;           /* [count] of tree and branch lengths together */
+    int64_t saved_counts[3]; /* what a checkpoint holds of the scalars */
+    double saved_levels[2];
 } posterior;
 
 /* The names are copied. */
@@ -46,6 +49,11 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
 void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
 int posterior_add(posterior *p, const particles *batch);
+
+/* All of it as tensors of a checkpoint, before posterior_finish; it must not change until s is
+ * freed. What is loaded into was initialised in the same way. */
+int posterior_save(posterior *p, safetensors *s);
+int posterior_load(posterior *p, safetensors *s, const char *file, diag *d);
 
 /* Normalises; no further draws after this. */
 int posterior_finish(posterior *p);

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 #include "infer/density.h"
 
 #include <float.h>
@@ -239,19 +240,26 @@ int table_fit_step(table_fit *f, bool hurry, bool *over, diag *d)
 
 static const char BEST[] = "best."; /* of the tensors' names */
 
+/* What a checkpoint holds of it, beside the trainer and the best weights. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], table_fit *f)
+{
+    out[0] = (tensor_part){"fit.counts", TENSOR_I64, 1, TABLE_FIT_COUNTS, f->saved_counts};
+    out[1] = (tensor_part){"fit.levels", TENSOR_F64, 1, TABLE_FIT_LEVELS, f->saved_levels};
+}
+
 int table_fit_save(table_fit *f, safetensors *s)
 {
     const int64_t counts[TABLE_FIT_COUNTS] = {f->before, f->polishing, f->best != NULL};
     const double levels[TABLE_FIT_LEVELS] = {f->rate, f->gap, f->gap_before, f->best_gap};
+    tensor_part list[PARTS];
     if (!f->trainer)
         return ART_OK;
     memcpy(f->saved_counts, counts, sizeof counts);
     memcpy(f->saved_levels, levels, sizeof levels);
-    int status = safetensors_add(s, "fit.counts", TENSOR_I64, 1, (size_t[]){TABLE_FIT_COUNTS},
-                                 f->saved_counts);
-    if (!status)
-        status = safetensors_add(s, "fit.levels", TENSOR_F64, 1, (size_t[]){TABLE_FIT_LEVELS},
-                                 f->saved_levels);
+    list_parts(list, f);
+    int status = tensor_parts_save(s, list, PARTS);
     if (!status && f->best)
         status = params_store(s, &f->q->params, f->best, BEST);
     return status ? status : trainer_save(f->trainer, s);
@@ -259,18 +267,20 @@ int table_fit_save(table_fit *f, safetensors *s)
 
 int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const char *file, diag *d)
 {
-    const tensor *counts = safetensors_use(s, "fit.counts");
-    const tensor *levels = safetensors_use(s, "fit.levels");
-    if (!counts)
+    tensor_part list[PARTS];
+    const int64_t *n = f->saved_counts;
+    const double *m = f->saved_levels;
+    list_parts(list, f);
+    if (!safetensors_find(s, list[0].name))
         return ART_OK;
-    if (counts->dtype != TENSOR_I64 || counts->count != TABLE_FIT_COUNTS || !levels ||
-        levels->dtype != TENSOR_F64 || levels->count != TABLE_FIT_LEVELS || t->count == 0)
+    if (t->count == 0)
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "a fit without counters or without trees -- start anew with --redo");
-    const int64_t *n = counts->data;
-    const double *m = levels->data;
+                          "a fit without trees -- start anew with --redo");
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    if (status)
+        return status;
     f->polishing = n[1] != 0;
-    int status = set_targets(f, t);
+    status = set_targets(f, t);
     f->before = n[0];
     f->rate = m[0];
     f->gap = m[1];

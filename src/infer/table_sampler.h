@@ -20,9 +20,9 @@
  *
  *     table_sampler *s;
  *     status = table_sampler_create(&s, c, &names, &settings);
- *     while (table_sampler_error(s) > wanted)
- *         status = table_sampler_pass(s, stop, context);
- *     status = table_sampler_finish(s, &evidence, &posterior);
+ *     while (!table_sampler_between(s) || table_sampler_error(s) > wanted)
+ *         status = table_sampler_advance(s);                  a second of work, more or less
+ *     status = table_sampler_finish(s, &evidence, &posterior, &facts);
  *     table_sampler_free(s); */
 #ifndef INFER_TABLE_SAMPLER_H
 #define INFER_TABLE_SAMPLER_H
@@ -38,9 +38,6 @@ typedef struct sampler_settings {
     uint64_t seed;
 } sampler_settings;
 
-/* b from what the last round showed: the optimal share by the spreads of the two strata. */
-double table_sampler_share(const collapsed *c);
-
 typedef struct table_sampler table_sampler;
 
 /* c is borrowed, must be settled (collapsed_settle), and its table gets better lengths and g. */
@@ -48,13 +45,17 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
                          const sampler_settings *settings);
 void table_sampler_free(table_sampler *s); /* NULL is fine */
 
-/* Asked many times a second; true ends the pass with ART_ERR_STOPPED. */
-typedef bool sampler_stop(void *context);
-
 enum { SAMPLER_REPEATS = 10 }; /* of a pass */
 
-/* SAMPLER_REPEATS more repeats. */
-int table_sampler_pass(table_sampler *s, sampler_stop *stop, void *context);
+/* A piece of a pass. */
+int table_sampler_advance(table_sampler *s);
+
+/* Passes that are done, and whether no other has begun. */
+int table_sampler_passes(const table_sampler *s);
+bool table_sampler_between(const table_sampler *s);
+
+/* Draws dealt with so far, more or less, for showing. */
+double table_sampler_draws(const table_sampler *s);
 
 /* Of the log evidence, so far; +inf before the first pass. */
 double table_sampler_error(const table_sampler *s);
@@ -62,7 +63,8 @@ double table_sampler_error(const table_sampler *s);
 /* Pareto k of all weights so far (weights.h). O(draws log draws). */
 double table_sampler_pareto(table_sampler *s);
 
-/* The draws of the last pass: [SAMPLER_REPEATS K], those of weight 0 (-inf) among them. */
+/* Between passes, the draws of the last one: [SAMPLER_REPEATS K], those of weight 0 (-inf) among
+ * them. */
 const particles *table_sampler_particles(const table_sampler *s);
 
 /* What the answer rests on. */
@@ -75,5 +77,10 @@ typedef struct sampler_facts {
 /* Ends it: the table has no lengths afterwards. The posterior takes over what was gathered; free it
  * with posterior_free. */
 int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
+
+/* Everything the next piece depends on, beside what collapsed_save has, as tensors of a checkpoint.
+ * Loading is for a sampler that was just made, from a table that was loaded before. */
+int table_sampler_save(table_sampler *s, safetensors *to);
+int table_sampler_load(table_sampler *s, safetensors *from, const char *file, diag *d);
 
 #endif

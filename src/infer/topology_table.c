@@ -3,6 +3,8 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
+#include "infer/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -226,97 +228,60 @@ int64_t topology_table_best(const topology_table *t)
     return best;
 }
 
-/* The tensors of a table, for writing and for reading. */
-typedef struct part {
-    const char *name;
-    tensor_dtype dtype;
-    size_t width; /* numbers per tree */
-    void *data;
-} part;
+/* What a checkpoint holds of it. */
+enum { PARTS = 8 };
 
-enum { PARTS = 6 };
-
-static void list_parts(part out[PARTS], topology_table *t)
+static void list_parts(tensor_part out[PARTS], topology_table *t, size_t count)
 {
-    const part list[PARTS] = {
-        {"table.decision", TENSOR_I32, t->n_decisions, t->decision},
-        {"table.length", TENSOR_F32, t->n_edges, t->length},
-        {"table.laplace", TENSOR_F64, 1, t->laplace},
-        {"table.g", TENSOR_F64, 1, t->g},
-        {"table.error", TENSOR_F32, 1, t->error},
-        {"table.mark", TENSOR_U8, 1, t->mark},
+    const tensor_part list[PARTS] = {
+        {"table.counts", TENSOR_I64, 1, 2, t->counts},
+        {"table.levels", TENSOR_F64, 1, 2, t->levels},
+        {"table.decision", TENSOR_I32, count, t->n_decisions, t->decision},
+        {"table.length", TENSOR_F32, count, t->n_edges, t->length},
+        {"table.laplace", TENSOR_F64, count, 1, t->laplace},
+        {"table.g", TENSOR_F64, count, 1, t->g},
+        {"table.error", TENSOR_F32, count, 1, t->error},
+        {"table.mark", TENSOR_U8, count, 1, t->mark},
     };
     memcpy(out, list, sizeof list);
 }
 
 int topology_table_save(topology_table *t, safetensors *s)
 {
-    part list[PARTS];
-    int status = ART_OK;
-    list_parts(list, t);
-    for (int k = 0; k < PARTS && t->count && !status; k++)
-        status = safetensors_add(s, list[k].name, list[k].dtype, 2,
-                                 (size_t[]){t->count, list[k].width}, list[k].data);
+    tensor_part list[PARTS];
     t->counts[0] = t->evicted;
     t->counts[1] = t->refused;
     t->levels[0] = t->evicted ? t->floor : 0; /* no infinity in a file */
     t->levels[1] = t->offset;
-    if (!status)
-        status = safetensors_add(s, "table.counts", TENSOR_I64, 1, (size_t[]){2}, t->counts);
-    if (!status)
-        status = safetensors_add(s, "table.levels", TENSOR_F64, 1, (size_t[]){2}, t->levels);
-    return status;
-}
-
-/* Whether all the decisions are of trees. */
-static int are_trees(const int32_t *decision, size_t count, size_t n_decisions)
-{
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < n_decisions; k++, decision++)
-            if (*decision < 0 || (size_t)*decision >= 2 * k + 3)
-                return 0;
-    return 1;
+    list_parts(list, t, t->count);
+    return tensor_parts_save(s, list, PARTS);
 }
 
 int topology_table_load(topology_table *t, safetensors *s, const char *file, diag *d)
 {
-    const tensor *counts = safetensors_use(s, "table.counts");
-    const tensor *levels = safetensors_use(s, "table.levels");
-    const tensor *first = safetensors_find(s, "table.decision");
-    const size_t count = first && first->rank == 2 ? first->shape[0] : 0;
-    int fits = counts && counts->dtype == TENSOR_I64 && counts->count == 2 && levels &&
-               levels->dtype == TENSOR_F64 && levels->count == 2 && count <= t->capacity;
-    part list[PARTS];
-    const tensor *found[PARTS] = {0};
+    const size_t count = tensor_rows(s, "table.decision");
+    tensor_part list[PARTS];
+    int status = ART_OK;
     t->count = 0;
+    if (count > t->capacity)
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "%zu topologies, more than there is room for -- start anew with --redo",
+                            count);
+    else if (count > t->room)
+        status = grow(t, count);
+    list_parts(list, t, count);
+    if (!status)
+        status = tensor_parts_load(list, PARTS, s, file, d);
+    if (!status)
+        status = checkpoint_trees(t->decision, count, t->n_taxa, file, d);
+    if (!status) {
+        t->evicted = t->counts[0];
+        t->refused = t->counts[1];
+        t->floor = t->evicted ? t->levels[0] : -HUGE_VAL;
+        t->offset = t->levels[1];
+        t->count = count;
+    }
     if (t->slots)
         fill_slots(t);
-    list_parts(list, t);
-    for (int k = 0; k < PARTS && fits && first; k++) {
-        found[k] = safetensors_use(s, list[k].name);
-        fits = found[k] && found[k]->dtype == list[k].dtype && found[k]->rank == 2 &&
-               found[k]->shape[0] == count && found[k]->shape[1] == list[k].width;
-    }
-    if (fits && first)
-        fits = are_trees(first->data, count, t->n_decisions);
-    if (!fits)
-        return diag_error(
-            d, ART_ERR_MISMATCH, (diag_place){.file = file},
-            "the table of topologies does not fit the data -- start anew with --redo");
-    if (count > t->room) {
-        int status = grow(t, count);
-        if (status)
-            return status;
-    }
-    list_parts(list, t); /* they may have moved */
-    for (int k = 0; k < PARTS && first; k++)
-        memcpy(list[k].data, found[k]->data, found[k]->count * tensor_width(list[k].dtype));
-    t->evicted = ((const int64_t *)counts->data)[0];
-    t->refused = ((const int64_t *)counts->data)[1];
-    t->floor = t->evicted ? ((const double *)levels->data)[0] : -HUGE_VAL;
-    t->offset = ((const double *)levels->data)[1];
-    t->count = count;
-    if (t->slots)
-        fill_slots(t);
-    return ART_OK;
+    return status;
 }

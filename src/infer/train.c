@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -199,47 +200,39 @@ static const char *prefix(const trainer *t, const optim *o)
     return o == &t->trees ? "optim." : "optim.branches.";
 }
 
+/* What a checkpoint holds of the loop itself. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], trainer *t)
+{
+    out[0] = (tensor_part){"train.counts", TENSOR_I64, 1, TRAIN_COUNTS, t->saved_counts};
+    out[1] = (tensor_part){"train.sums", TENSOR_F64, 1, TRAIN_SCALARS, t->scalar};
+}
+
 int trainer_save(trainer *t, safetensors *s)
 {
     task *job = t->job;
+    tensor_part list[PARTS];
     t->saved_counts[0] = t->step;
     t->saved_counts[1] = t->skipped;
     t->saved_counts[2] = t->skipped_in_row;
-    int status = ART_OK;
+    list_parts(list, t);
+    int status = tensor_parts_save(s, list, PARTS);
     for (int i = 0; i < t->parts && !status; i++) {
         const optim *o = t->part[i];
         status = params_store(s, o->p, o->p->value, "");
         if (!status)
             status = optim_store(s, o, prefix(t, o));
     }
-    if (!status)
-        status = safetensors_add(s, "train.counts", TENSOR_I64, 1, (size_t[]){3}, t->saved_counts);
-    if (!status)
-        status =
-            safetensors_add(s, "train.sums", TENSOR_F64, 1, (size_t[]){TRAIN_SCALARS}, t->scalar);
     return status ? status : job->ops->save(job, s);
-}
-
-static int load_counters(trainer *t, safetensors *s, const char *file, diag *d)
-{
-    const tensor *counts = safetensors_use(s, "train.counts");
-    const tensor *sums = safetensors_use(s, "train.sums");
-    if (!counts || counts->dtype != TENSOR_I64 || counts->count != 3 || !sums ||
-        sums->dtype != TENSOR_F64 || sums->count != TRAIN_SCALARS)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "no counters of a training run -- start anew with --redo");
-    const int64_t *count = counts->data;
-    t->step = count[0];
-    t->skipped = count[1];
-    t->skipped_in_row = count[2];
-    memcpy(t->scalar, sums->data, sizeof t->scalar);
-    return ART_OK;
 }
 
 int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)
 {
     task *job = t->job;
-    int status = ART_OK;
+    tensor_part list[PARTS];
+    list_parts(list, t);
+    int status = tensor_parts_load(list, PARTS, s, file, d);
     for (int i = 0; i < t->parts && !status; i++) {
         optim *o = t->part[i];
         status = params_load(o->p->value, o->p, s, "", file, d);
@@ -247,11 +240,10 @@ int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)
             status = optim_load(o, s, prefix(t, o), file, d);
     }
     if (!status)
-        status = load_counters(t, s, file, d);
-    if (!status)
         status = job->ops->load(job, s, file, d);
-    if (!status)
-        status = safetensors_unused(s, file, d);
+    t->step = t->saved_counts[0];
+    t->skipped = t->saved_counts[1];
+    t->skipped_in_row = t->saved_counts[2];
     changed(job);
     return status;
 }

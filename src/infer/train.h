@@ -63,6 +63,8 @@ enum train_scalar {
     TRAIN_SCALARS
 };
 
+enum { TRAIN_COUNTS = 3 };
+
 typedef struct trainer {
     task *job;
     train_settings set;
@@ -74,7 +76,7 @@ typedef struct trainer {
     optim *part[2]; /* those of the two that are there */
     int parts;
     double scalar[TRAIN_SCALARS];
-    int64_t saved_counts[3];
+    int64_t saved_counts[TRAIN_COUNTS];
 } trainer;
 
 /* job and threads are borrowed. */

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -164,10 +165,10 @@ void split_table_free(split_table *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Room for the splits of one more tree. */
-static int make_room(split_table *s)
+/* Room for so many more splits. */
+static int make_room(split_table *s, size_t more)
 {
-    int status = key_table_reserve(&s->keys, (size_t)topology_edges(s->n_taxa));
+    int status = key_table_reserve(&s->keys, more);
     if (status || s->room == s->keys.room)
         return status;
     double **column[] = {&s->weight, &s->variance, &s->known, &s->mean, &s->squares};
@@ -200,7 +201,7 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
 {
     if (weight == 0)
         return ART_OK;
-    int status = make_room(s);
+    int status = make_room(s, (size_t)topology_edges(s->n_taxa));
     if (status)
         return status;
     topology_build(&s->tree, decision);
@@ -208,9 +209,7 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
     s->total += weight;
     s->doubt += variance;
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
-        size_t i;
-        if ((status = key_table_add(&s->keys, s->tree_bits + (size_t)e * s->words, &i)) != ART_OK)
-            return status; /* never: there is room */
+        const size_t i = key_table_put(&s->keys, s->tree_bits + (size_t)e * s->words);
         if (i == s->count) {
             s->count++;
             s->weight[i] = s->variance[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
@@ -221,6 +220,49 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
             add_length(s, i, length[e], weight);
     }
     return ART_OK;
+}
+
+static const char BITS[] = "splits.bits";
+
+/* What a checkpoint holds of it beside that. */
+enum { PARTS = 6 };
+
+static void list_parts(tensor_part out[PARTS], split_table *t)
+{
+    const tensor_part list[PARTS] = {
+        {"splits.totals", TENSOR_F64, 1, 2, t->saved},
+        {"splits.weight", TENSOR_F64, t->count, 1, t->weight},
+        {"splits.variance", TENSOR_F64, t->count, 1, t->variance},
+        {"splits.known", TENSOR_F64, t->count, 1, t->known},
+        {"splits.mean", TENSOR_F64, t->count, 1, t->mean},
+        {"splits.squares", TENSOR_F64, t->count, 1, t->squares},
+    };
+    memcpy(out, list, sizeof list);
+}
+
+int split_table_save(split_table *t, safetensors *s)
+{
+    tensor_part list[PARTS];
+    t->saved[0] = t->total;
+    t->saved[1] = t->doubt;
+    list_parts(list, t);
+    int status = key_table_save(&t->keys, BITS, TENSOR_I64, s);
+    return status ? status : tensor_parts_save(s, list, PARTS);
+}
+
+int split_table_load(split_table *t, safetensors *s, const char *file, diag *d)
+{
+    tensor_part list[PARTS];
+    int status = key_table_load(&t->keys, BITS, TENSOR_I64, s, file, d);
+    if (!status)
+        status = make_room(t, 0);
+    t->count = status ? 0 : t->keys.count;
+    list_parts(list, t);
+    if (!status)
+        status = tensor_parts_load(list, PARTS, s, file, d);
+    t->total = t->saved[0];
+    t->doubt = t->saved[1];
+    return status;
 }
 
 void split_table_reset(split_table *s)

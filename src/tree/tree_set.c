@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,22 +30,27 @@ static const int32_t *keys_of(const tree_set *s)
     return (const int32_t *)key_table_at(&s->keys, 0);
 }
 
+/* Room for so many more trees. */
+static int make_room(tree_set *s, size_t more)
+{
+    int status = key_table_reserve(&s->keys, more);
+    if (status || s->room == s->keys.room)
+        return status;
+    double *grown = mem_resize(s->weight, s->keys.room, sizeof *grown);
+    if (!grown)
+        return ART_ERR_NOMEM;
+    s->weight = grown;
+    s->room = s->keys.room;
+    s->decision = keys_of(s);
+    return ART_OK;
+}
+
 int tree_set_add(tree_set *s, const int32_t *decision, double weight)
 {
-    int status = key_table_reserve(&s->keys, 1);
+    int status = make_room(s, 1);
     if (status)
         return status;
-    if (s->room < s->keys.room) {
-        double *grown = mem_resize(s->weight, s->keys.room, sizeof *grown);
-        if (!grown)
-            return ART_ERR_NOMEM;
-        s->weight = grown;
-        s->room = s->keys.room;
-    }
-    size_t i;
-    if ((status = key_table_add(&s->keys, decision, &i)) != ART_OK)
-        return status; /* never: there is room */
-    s->decision = keys_of(s);
+    const size_t i = key_table_put(&s->keys, decision);
     if (i == s->count) {
         s->count++;
         s->weight[i] = 0;
@@ -148,6 +154,42 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
         tree_file_free(&f);
     }
     return status ? status : tree_set_normalise(s);
+}
+
+static const char DECISION[] = "trees.decision";
+
+/* What a checkpoint holds of it beside that. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], tree_set *s)
+{
+    out[0] = (tensor_part){"trees.totals", TENSOR_F64, 1, 2, s->saved};
+    out[1] = (tensor_part){"trees.weight", TENSOR_F64, s->count, 1, s->weight};
+}
+
+int tree_set_save(tree_set *set, safetensors *s)
+{
+    tensor_part list[PARTS];
+    set->saved[0] = set->total;
+    set->saved[1] = (double)set->n_trees;
+    list_parts(list, set);
+    int status = key_table_save(&set->keys, DECISION, TENSOR_I32, s);
+    return status ? status : tensor_parts_save(s, list, PARTS);
+}
+
+int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d)
+{
+    tensor_part list[PARTS];
+    int status = key_table_load(&set->keys, DECISION, TENSOR_I32, s, file, d);
+    if (!status)
+        status = make_room(set, 0);
+    set->count = status ? 0 : set->keys.count;
+    list_parts(list, set);
+    if (!status)
+        status = tensor_parts_load(list, PARTS, s, file, d);
+    set->total = set->saved[0];
+    set->n_trees = (size_t)set->saved[1];
+    return status;
 }
 
 size_t tree_set_credible(const tree_set *s, double share)

@@ -1,0 +1,180 @@
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/tensor_parts.h"
+#include "infer/checkpoint.h"
+#include "infer/table_sampler_state.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 14, TREE = 8 /* numbers for a tree that has draws */ };
+
+static void list_parts(tensor_part out[PARTS], table_sampler *s, size_t trees)
+{
+    const topology_table *t = &s->c->table;
+    particles *b = &s->batch;
+    const size_t k = (size_t)b->k, network = SAMPLER_REPEATS * (size_t)s->k_network;
+    const tensor_part list[PARTS] = {
+        {"sampler.counts", TENSOR_I64, 1, SAMPLER_COUNTS, s->saved_counts},
+        {"sampler.levels", TENSOR_F64, 1, SAMPLER_LEVELS, s->saved_levels},
+        {"sampler.weights", TENSOR_F64, (size_t)s->passes + 1, k, s->saved_weights},
+        {"sampler.trees", TENSOR_F64, trees, TREE, s->saved_trees},
+        {"sampler.drawn", TENSOR_I32, network, t->n_decisions, s->drawn},
+        {"sampler.log_q", TENSOR_F64, network, 1, s->log_q},
+        {"sampler.outside", TENSOR_I32, network, 1, s->outside_draw},
+        {"sampler.guess", TENSOR_F64, 1, t->n_edges, s->guess},
+        {"batch.decision", TENSOR_I32, k, t->n_decisions, b->decision},
+        {"batch.length", TENSOR_F64, k, t->n_edges, b->length},
+        {"batch.log_q", TENSOR_F64, k, 1, b->log_q},
+        {"batch.log_b", TENSOR_F64, k, 1, b->log_b},
+        {"batch.value", TENSOR_F64, k, 1, b->value},
+        {"batch.log_prior", TENSOR_F64, k, 1, b->log_prior},
+    };
+    memcpy(out, list, sizeof list);
+}
+
+/* No infinity in a file. */
+static double to_file(double log_weight)
+{
+    return fmax(log_weight, -DBL_MAX);
+}
+
+static double from_file(double log_weight)
+{
+    return log_weight > -DBL_MAX ? log_weight : -HUGE_VAL;
+}
+
+/* New memory for the arrays that are made for a checkpoint. */
+static int make_room(table_sampler *s, size_t trees)
+{
+    const size_t weights = ((size_t)s->passes + 1) * (size_t)s->batch.k;
+    free(s->saved_weights);
+    free(s->saved_trees);
+    s->saved_weights = mem_zeros(weights, sizeof *s->saved_weights);
+    s->saved_trees = mem_zeros(trees * TREE, sizeof *s->saved_trees);
+    return s->saved_weights && s->saved_trees ? ART_OK : ART_ERR_NOMEM;
+}
+
+int table_sampler_save(table_sampler *s, safetensors *to)
+{
+    const log_mean *all = &s->mean, *out = &s->outside;
+    const size_t k = (size_t)s->batch.k, before = (size_t)s->passes * k;
+    const int64_t counts[SAMPLER_COUNTS] = {s->passes, s->stage,  s->next,    s->n_outside,
+                                            s->kept,   s->failed, all->count, out->count};
+    const double levels[SAMPLER_LEVELS] = {s->log_sum, all->top, all->sum,    all->squares,
+                                           out->top,   out->sum, out->squares};
+    tensor_part list[PARTS];
+    size_t n = 0;
+    for (size_t i = 0; i < s->c->table.count; i++)
+        n += s->estimate[i].draws.count > 0;
+    int status = make_room(s, n);
+    if (status)
+        return status;
+    memcpy(s->saved_counts, counts, sizeof counts);
+    memcpy(s->saved_levels, levels, sizeof levels);
+    for (size_t i = 0; i < before + k; i++)
+        s->saved_weights[i] = to_file(i < before ? s->weight[i] : s->batch.weight[i - before]);
+    double *row = s->saved_trees;
+    for (size_t i = 0; i < s->c->table.count; i++) {
+        const tree_estimate *e = &s->estimate[i];
+        const double numbers[TREE] = {(double)i,
+                                      s->log_p[i],
+                                      isnan(e->full) ? DBL_MAX : e->full,
+                                      e->laplace,
+                                      (double)e->draws.count,
+                                      e->draws.top,
+                                      e->draws.sum,
+                                      e->draws.squares};
+        if (e->draws.count == 0)
+            continue;
+        memcpy(row, numbers, sizeof numbers);
+        row += TREE;
+    }
+    list_parts(list, s, n);
+    status = tensor_parts_save(to, list, PARTS);
+    return status ? status : posterior_save(&s->posterior, to);
+}
+
+static int damaged(const char *file, diag *d)
+{
+    return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                      "draws that do not fit together -- start anew with --redo");
+}
+
+static int load_numbers(table_sampler *s, const char *file, diag *d)
+{
+    const int64_t *n = s->saved_counts;
+    const double *m = s->saved_levels;
+    const int network = SAMPLER_REPEATS * s->k_network, table = SAMPLER_REPEATS * s->k_table;
+    const int64_t most[] = {network, n[3], table, n[4]}; /* of next, by stage */
+    if (n[1] < SAMPLER_DRAW || n[1] > SAMPLER_OUTSIDE || n[3] < 0 || n[3] > network || n[4] < 0 ||
+        n[4] > n[3] || n[2] < 0 || n[2] > most[n[1]])
+        return damaged(file, d);
+    for (int64_t i = 0; i < n[3]; i++)
+        if (s->outside_draw[i] < 0 || s->outside_draw[i] >= network)
+            return damaged(file, d);
+    s->stage = (sampler_stage)n[1];
+    s->next = (int)n[2];
+    s->n_outside = (int)n[3];
+    s->kept = (int)n[4];
+    s->failed = n[5];
+    s->log_sum = m[0];
+    s->mean = (log_mean){n[6], m[1], m[2], m[3]};
+    s->outside = (log_mean){n[7], m[4], m[5], m[6]};
+    return ART_OK;
+}
+
+static int load_trees(table_sampler *s, size_t n, const char *file, diag *d)
+{
+    const topology_table *t = &s->c->table;
+    for (size_t i = 0; i < t->count; i++)
+        table_sampler_forget(s, i);
+    for (size_t i = 0; i < n; i++) {
+        const double *row = s->saved_trees + i * TREE;
+        if (!(row[0] >= 0 && row[0] < (double)t->count && row[4] >= 1))
+            return damaged(file, d);
+        tree_estimate *e = &s->estimate[(size_t)row[0]];
+        s->log_p[(size_t)row[0]] = row[1];
+        e->full = row[2] < DBL_MAX ? row[2] : (double)NAN;
+        e->laplace = row[3];
+        e->draws = (log_mean){(int64_t)row[4], row[5], row[6], row[7]};
+    }
+    return ART_OK;
+}
+
+int table_sampler_load(table_sampler *s, safetensors *from, const char *file, diag *d)
+{
+    const size_t passes = tensor_rows(from, "sampler.weights");
+    const size_t trees = tensor_rows(from, "sampler.trees");
+    const size_t k = (size_t)s->batch.k;
+    tensor_part list[PARTS];
+    if (passes < 1 || passes > INT32_MAX / k || trees > s->c->table.count)
+        return damaged(file, d);
+    s->passes = (int)passes - 1;
+    int status = make_room(s, trees);
+    if (!status)
+        status = table_sampler_room(s, s->passes + 1);
+    list_parts(list, s, trees);
+    if (!status)
+        status = tensor_parts_load(list, PARTS, from, file, d);
+    if (!status)
+        status = load_numbers(s, file, d);
+    if (!status)
+        status = load_trees(s, trees, file, d);
+    const int n_taxa = s->c->table.n_taxa;
+    if (!status)
+        status = checkpoint_trees(s->batch.decision, k, n_taxa, file, d);
+    if (!status)
+        status = checkpoint_trees(s->drawn, (size_t)(SAMPLER_REPEATS * s->k_network), n_taxa, file, d);
+    if (!status)
+        status = posterior_load(&s->posterior, from, file, d);
+    if (status)
+        return status;
+    for (size_t i = 0; i < passes * k; i++)
+        s->weight[i] = from_file(s->saved_weights[i]);
+    memcpy(s->batch.weight, s->weight + (passes - 1) * k, k * sizeof *s->weight);
+    table_sampler_pick(s);
+    return ART_OK;
+}
