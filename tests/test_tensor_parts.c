@@ -22,10 +22,8 @@ static void both_ways(void **state)
     assert_int_equal(tensor_rows(&s, "nothing"), 0);
     assert_int_equal(tensor_rows(&s, "other"), 0);
     const tensor_part wrong[] = {
-        {"other", TENSOR_F64, 3, 2, levels_back},
-        {"levels", TENSOR_F32, 3, 2, levels_back},
-        {"levels", TENSOR_F64, 2, 2, levels_back},
-        {"levels", TENSOR_F64, 3, 1, levels_back},
+        {"other", TENSOR_F64, 3, 2, levels_back},  {"levels", TENSOR_F32, 3, 2, levels_back},
+        {"levels", TENSOR_F64, 2, 2, levels_back}, {"levels", TENSOR_F64, 3, 1, levels_back},
         {"levels", TENSOR_F64, 2, 3, levels_back},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -31,7 +31,8 @@ const option COLLAPSED_OPTIONS[] = {
     OPTION_END,
 };
 
-/* What of a time limit is left for the answer: a minute, within these shares of the limit. */
+/* What of a time limit is left for the answer: a minute, within these shares of the limit, or what
+ * a pass will take, if that is known and more. */
 static const double ANSWER_SECONDS = 60, ANSWER_LEAST = 0.1, ANSWER_MOST = 0.3;
 static const double POLISH_WITH_LIMIT = 0.002;
 
@@ -41,6 +42,8 @@ typedef struct work {
     progress line;
     collapsed_stage shown; /* by the line */
     int rounds;            /* that are reported */
+    double
+        last_seconds; /* that the last draws of the rounds and a pass will take; 0 if not known */
     answer_settings plan;
     answering *a;      /* NULL during the rounds */
     answer_stage part; /* shown by the line */
@@ -167,9 +170,20 @@ static bool is_near_limit(const run *r, double reserve)
     return limit > 0 && run_seconds(r) >= limit - reserve;
 }
 
-static double answer_reserve(double limit)
+static double answer_reserve(const work *w)
 {
-    return fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
+    const double limit = w->j->run.set->time_limit;
+    const double usual = fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
+    return fmax(usual, w->last_seconds);
+}
+
+/* Weighing trees costs about what drawing from them will. */
+static void note_cost(work *w, double seconds)
+{
+    const collapsed *c = w->c;
+    if (c->improved > 0)
+        w->last_seconds = seconds / (double)c->improved *
+                          (answer_pass_trees(c, w->plan.particles) + c->set.draws);
 }
 
 static int make_rounds(work *w, const run_work *face)
@@ -178,12 +192,16 @@ static int make_rounds(work *w, const run_work *face)
     int status = ART_OK;
     w->shown = COLLAPSED_DONE;
     while (!status && w->c->stage != COLLAPSED_DONE) {
-        if (is_near_limit(r, answer_reserve(r->set->time_limit))) {
+        const collapsed_stage stage = w->c->stage;
+        const double begun = clock_seconds();
+        if (is_near_limit(r, answer_reserve(w))) {
             r->is_cut = true;
             collapsed_hurry(w->c);
         }
         show(w);
         status = collapsed_advance(w->c, &r->session->diag);
+        if (!status && stage == COLLAPSED_IMPROVE)
+            note_cost(w, clock_seconds() - begun);
         if (!status && w->c->n_rounds > w->rounds)
             status = report(w);
         if (!status)

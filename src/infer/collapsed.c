@@ -119,6 +119,7 @@ static int improve(collapsed *c)
     int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE,
                                fit_targets_affordable(MOST_IMPROVED, c->problem->n_taxa),
                                IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    c->improved = found.trees;
     c->inside = bounded(sqrt(found.full.variance));
     return status;
 }

@@ -107,6 +107,7 @@ typedef struct collapsed {
     log_mean weights;        /* of the draws, by g */
     log_mean outside;        /* the same, 0 for those that were in the table */
     log_mean missed;         /* the same, 0 for those that are in it now */
+    size_t improved;         /* trees that were weighed in the round */
     double inside;           /* standard deviation of a draw's weight in the table, over its mean */
     int64_t saved_counts[COLLAPSED_COUNTS];
     double saved_levels[COLLAPSED_LEVELS];

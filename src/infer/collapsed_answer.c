@@ -33,6 +33,18 @@ double answer_share(const collapsed *c)
     return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
 }
 
+double answer_pass_trees(const collapsed *c, int k)
+{
+    const topology_table *t = &c->table;
+    const double share = answer_share(c), draws = (double)SAMPLER_REPEATS * k;
+    const double all = topology_table_log_sum(t, 0, 0);
+    const double outside = c->looked > 0 ? (double)c->found / (double)c->looked : 0;
+    double trees = draws * share * outside;
+    for (size_t i = 0; i < t->count; i++)
+        trees += fmin(1, draws * (1 - share) * exp(t->g[i] - all));
+    return trees;
+}
+
 int answering_create(answering **out, collapsed *c, branch_model *branches, const taxa *names,
                      const answer_settings *settings)
 {

@@ -35,6 +35,9 @@ double answer_draws(int k);
  * of the two strata. */
 double answer_share(const collapsed *c);
 
+/* Trees that a pass with k particles will find the branch lengths of, more or less. O(trees). */
+double answer_pass_trees(const collapsed *c, int k);
+
 typedef enum answer_stage { ANSWER_PASSES, ANSWER_LENGTHS, ANSWER_DONE } answer_stage;
 
 /* Steps that the model of branch lengths is fitted in. */

@@ -167,7 +167,8 @@ int table_sampler_load(table_sampler *s, safetensors *from, const char *file, di
     if (!status)
         status = checkpoint_trees(s->batch.decision, k, n_taxa, file, d);
     if (!status)
-        status = checkpoint_trees(s->drawn, (size_t)(SAMPLER_REPEATS * s->k_network), n_taxa, file, d);
+        status =
+            checkpoint_trees(s->drawn, (size_t)(SAMPLER_REPEATS * s->k_network), n_taxa, file, d);
     if (!status)
         status = posterior_load(&s->posterior, from, file, d);
     if (status)

@@ -24,9 +24,9 @@ enum { SAMPLER_COUNTS = 8, SAMPLER_LEVELS = 7 };
 struct table_sampler {
     collapsed *c;
     sampler_settings set;
-    int k_table, k_network; /* of a repeat */
-    double log_sum;         /* of the table at the beginning */
-    double *log_p;          /* [trees] the table's distribution then */
+    int k_table, k_network;  /* of a repeat */
+    double log_sum;          /* of the table at the beginning */
+    double *log_p;           /* [trees] the table's distribution then */
     tree_estimate *estimate; /* [trees] */
     posterior posterior;
     double *weight; /* [2][passes][repeats][K], the second half for the Pareto fit */
@@ -36,16 +36,16 @@ struct table_sampler {
     int64_t failed;
     /* The pass. */
     sampler_stage stage;
-    int next;          /* draw of the stage */
-    int n_outside;     /* draws outside the table */
-    int kept;          /* of these, after screening */
-    particles batch;   /* [repeats K], by repeat */
-    int32_t *place;    /* [K] a permutation: where a draw stands in its repeat */
-    int64_t *pick;     /* [repeats k_table] trees of the table */
-    int32_t *drawn;    /* [repeats k_network][N-3] of the network */
-    double *log_q;     /* [repeats k_network] */
+    int next;              /* draw of the stage */
+    int n_outside;         /* draws outside the table */
+    int kept;              /* of these, after screening */
+    particles batch;       /* [repeats K], by repeat */
+    int32_t *place;        /* [K] a permutation: where a draw stands in its repeat */
+    int64_t *pick;         /* [repeats k_table] trees of the table */
+    int32_t *drawn;        /* [repeats k_network][N-3] of the network */
+    double *log_q;         /* [repeats k_network] */
     int32_t *outside_draw; /* [repeats k_network] the numbers of those outside the table */
-    double *guess;     /* [E] lengths for trees outside */
+    double *guess;         /* [E] lengths for trees outside */
     /* A piece of it. */
     errand *errand;
     evidence_job *job;
