@@ -171,7 +171,7 @@ static void drain(output *o)
 
 void output_write(output *o, const void *bytes, size_t n)
 {
-    if (o->error)
+    if (o->error || n == 0)
         return;
     if (n > o->room - o->used)
         drain(o);

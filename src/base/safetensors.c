@@ -279,58 +279,70 @@ static int check_writable(const safetensors *s, diag_place place, diag *d)
     return status;
 }
 
-int safetensors_format(const safetensors *s, void **bytes, size_t *n, const char *file, diag *d)
+/* What is before the numbers, [*n], to be freed; *data bytes of numbers follow. */
+static int make_header(unsigned char **bytes, size_t *n, size_t *data, const safetensors *s,
+                       const char *file, diag *d)
 {
     diag_place place = {file, 0, 0};
     int status = check_writable(s, place, d);
     if (status)
         return status;
-    size_t data = 0;
-    char *text = header_text(s, &data);
-    if (!text)
-        return diag_error(d, ART_ERR_NOMEM, place, "not written: out of memory");
+    char *text = header_text(s, data);
     /* Spaces bring the data to a multiple of 8 bytes, as readers that map the file like it. */
-    uint64_t length = strlen(text), header = (length + 7) / 8 * 8;
-    unsigned char *out = NULL, *to;
-    if (header > SAFETENSORS_HEADER)
-        status = diag_error(d, ART_ERR_LIMIT, place, "not written: the header is too long");
-    else if (!(out = mem_resize(NULL, sizeof header + (size_t)header + data, 1)))
+    const uint64_t length = text ? strlen(text) : 0, header = (length + 7) / 8 * 8;
+    *n = sizeof header + (size_t)header;
+    *bytes = text ? mem_resize(NULL, *n, 1) : NULL;
+    if (!*bytes)
         status = diag_error(d, ART_ERR_NOMEM, place, "not written: out of memory");
-    if (status) {
-        free(text);
-        return status;
-    }
-    to = out;
-    memcpy(to, &header, sizeof header);
-    to += sizeof header;
-    memset(to, ' ', (size_t)header);
-    memcpy(to, text, (size_t)length);
-    to += header;
-    for (size_t i = 0; i < s->count; i++) {
-        const tensor *t = &s->tensor[i];
-        size_t width = tensor_bytes(t);
-        if (width)
-            memcpy(to, t->data, width);
-        to += width;
+    else if (header > SAFETENSORS_HEADER)
+        status = diag_error(d, ART_ERR_LIMIT, place, "not written: the header is too long");
+    if (!status) {
+        memset(*bytes, ' ', *n);
+        memcpy(*bytes, &header, sizeof header);
+        memcpy(*bytes + sizeof header, text, (size_t)length);
     }
     free(text);
+    return status;
+}
+
+int safetensors_format(const safetensors *s, void **bytes, size_t *n, const char *file, diag *d)
+{
+    unsigned char *header = NULL, *out = NULL;
+    size_t before = 0, data = 0;
+    int status = make_header(&header, &before, &data, s, file, d);
+    if (!status && !(out = mem_resize(header, before + data, 1)))
+        status =
+            diag_error(d, ART_ERR_NOMEM, (diag_place){file, 0, 0}, "not written: out of memory");
+    if (status) {
+        free(header);
+        return status;
+    }
+    unsigned char *to = out + before;
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t width = tensor_bytes(&s->tensor[i]);
+        if (width)
+            memcpy(to, s->tensor[i].data, width);
+        to += width;
+    }
     *bytes = out;
-    *n = (size_t)(to - out);
+    *n = before + data;
     return ART_OK;
 }
 
 int safetensors_write(const safetensors *s, const char *path, diag *d)
 {
-    void *bytes = NULL;
-    size_t n = 0;
+    unsigned char *header = NULL;
+    size_t n = 0, data = 0;
     output o;
-    int status = safetensors_format(s, &bytes, &n, path, d);
-    if (status == ART_OK)
+    int status = make_header(&header, &n, &data, s, path, d);
+    if (!status)
         status = output_open(&o, path, d);
-    if (status == ART_OK) {
-        output_write(&o, bytes, n);
+    if (!status) {
+        output_write(&o, header, n);
+        for (size_t i = 0; i < s->count; i++)
+            output_write(&o, s->tensor[i].data, tensor_bytes(&s->tensor[i]));
         status = output_close(&o, d);
     }
-    free(bytes);
+    free(header);
     return status;
 }
