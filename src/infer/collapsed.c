@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/tensor_parts.h"
+#include "infer/affordable.h"
 #include "infer/particles.h"
 
 #include <float.h>
@@ -117,7 +118,7 @@ static int improve(collapsed *c)
 {
     table_improvement found;
     int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE,
-                               fit_targets_affordable(MOST_IMPROVED, c->problem->n_taxa),
+                               affordable_trees(MOST_IMPROVED, c->problem->n_taxa, 2),
                                IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
     c->improved = found.trees;
     c->inside = bounded(sqrt(found.full.variance));

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/tensor_parts.h"
+#include "infer/affordable.h"
 #include "infer/density.h"
 
 #include <math.h>
@@ -12,9 +13,7 @@
 enum {
     LEAST_PASSES = 3,    /* for the probabilities of trees */
     DOUBTFUL_PASSES = 6, /* if their weights are not dependable */
-    BATCH = 64,          /* trees of a step of fitting branch lengths, .. */
-    FEW_TAXA = 40,       /* .. fewer with more taxa .. */
-    LEAST_BATCH = 16,
+    LENGTH_BATCH = 64,   /* trees of a step of fitting branch lengths, fewer with many taxa */
 };
 
 static const double LENGTH_RATE = 0.002;
@@ -109,13 +108,6 @@ static int pass(answering *a)
     return status;
 }
 
-/* A tree costs as much as it has taxa. */
-static int length_batch(int n_taxa)
-{
-    const int batch = n_taxa <= FEW_TAXA ? BATCH : BATCH * FEW_TAXA / n_taxa;
-    return batch > LEAST_BATCH ? batch : LEAST_BATCH;
-}
-
 /* The amortised model of branch lengths, for draws beyond the table. */
 static int begin_lengths(answering *a)
 {
@@ -133,9 +125,9 @@ static int begin_lengths(answering *a)
         top = fmax(top, draws->weight[i]);
     for (size_t i = 0; i < k; i++)
         weight[i] = exp(draws->weight[i] - top);
-    int status =
-        branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight, k,
-                              length_batch(draws->n_taxa), PICKS_INDEPENDENT, a->set.seed);
+    int status = branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight,
+                                       k, (int)affordable_trees(LENGTH_BATCH, draws->n_taxa, 1),
+                                       PICKS_INDEPENDENT, a->set.seed);
     free(weight);
     return status ? status : trainer_create(&a->trainer, a->fit, &plan, a->c->threads);
 }

@@ -7,18 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SCORE_BATCH = 256, /* trees that are scored at a time */
-    FEW_TAXA = 40,
-    LEAST_TREES = 16,
-};
-
-size_t fit_targets_affordable(size_t most, int n_taxa)
-{
-    const size_t n = (size_t)n_taxa;
-    const size_t fewer = n <= FEW_TAXA ? most : most * FEW_TAXA * FEW_TAXA / (n * n);
-    return fewer > LEAST_TREES ? fewer : LEAST_TREES;
-}
+enum { SCORE_BATCH = 256 }; /* trees that are scored at a time */
 
 size_t fit_targets_thin(size_t *kept, double *stands_for, const double *weight, size_t count,
                         size_t most)

@@ -26,10 +26,6 @@ void fit_targets_free(fit_targets *f); /* safe on a zeroed one */
 /* KL(table || q), estimated with at most `most` of the trees. */
 int fit_targets_gap(double *gap, const fit_targets *f, topology_model *q, size_t most);
 
-/* How many trees a piece of work may deal with whose cost a tree grows with the square of the
- * taxa: `most` up to 40 taxa, then fewer, at least 16. */
-size_t fit_targets_affordable(size_t most, int n_taxa);
-
 /* Of trees with falling weights, those that stand for all: their numbers, in order, and what they
  * stand for. Returns how many: count if that is not more than `most`, else `most`, or one
  * less where rounding makes it so. */

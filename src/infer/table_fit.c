@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/tensor_parts.h"
+#include "infer/affordable.h"
 #include "infer/density.h"
 
 #include <float.h>
@@ -145,8 +146,8 @@ static void return_to_best(table_fit *f)
 static int measure_gap(table_fit *f)
 {
     trainer_swap_average(f->trainer);
-    int status = fit_targets_gap(&f->gap, &f->targets, f->q,
-                                 fit_targets_affordable(GAP_TREES, f->q->n_taxa));
+    int status =
+        fit_targets_gap(&f->gap, &f->targets, f->q, affordable_trees(GAP_TREES, f->q->n_taxa, 2));
     trainer_swap_average(f->trainer);
     return status;
 }
