@@ -22,8 +22,7 @@
  *     art_model_free(q);
  *     art_alignment_free(a);
  *
- * What only the program has: checkpoints, parsimony inference, drawing branch lengths, consensus
- * trees and reports.
+ * What only the program has: checkpoints, parsimony inference, consensus trees and reports.
  *
  * Every function that can fail returns ART_OK or a negative status. What it gives comes first, and
  * is undefined after a failure; but a constructor then sets *out to NULL. No pointer may be NULL
@@ -93,6 +92,13 @@ ART_API const char *art_messages_text(const art_messages *m, size_t i);
 /* Its level; ART_NOTE for an index out of range. */
 ART_API enum art_level art_messages_level(const art_messages *m, size_t i);
 
+/* ---- those who look on ----
+ * What a function of the caller's that is called from time to time wishes: to go on; to stop with
+ * ART_ERR_STOPPED; to have the answer soon, with what there is (where that is not said to be
+ * possible, the same as stopping). */
+
+enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
+
 /* ---- alignments ---- */
 
 typedef struct art_alignment art_alignment;
@@ -157,20 +163,26 @@ ART_API int art_model_score(double *log_q, art_model *q, const art_trees *t);
 /* Draws n topologies, 1 to 2^32 - 1; equal ones are merged, their weights are the shares. */
 ART_API int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t seed);
 
+/* Takes one tree that was drawn, the i-th, i from 0: its Newick text, with branch lengths if the
+ * model has them, which lives until the function returns; log q of its topology; and log q of its
+ * branch lengths, 0 without. Returns ART_GO_ON; anything else is the last tree. */
+typedef int art_draw(void *context, size_t i, const char *newick, double log_q,
+                     double log_q_lengths);
+
+/* Draws n trees, 1 to 2^32 - 1, one after the other: those of `artreeformer sample` with this
+ * seed. */
+ART_API int art_model_draw(art_model *q, size_t n, uint64_t seed, art_draw *take, void *context);
+
 /* KL(trees || q) and total variation, with the weights of t as the distribution. */
 ART_API int art_model_divergence(double *kl, double *total_variation, art_model *q,
                                  const art_trees *t);
 
 /* ---- learning ---- */
 
-/* What a caller wishes who looks on: to go on; to stop with ART_ERR_STOPPED; to have the answer
- * soon, with what there is. */
-enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
-
 /* Called after every piece of work with the number of pieces so far and a value: the log evidence
  * by the sum over the table (ART_COLLAPSED; -inf at first), the bound of the step (ART_VBPI), the
  * mean log q of the step (art_fit; NaN for a step that was skipped). A piece takes a second or two,
- * or more where there are very many taxa. Returns an art_wish. */
+ * or more where there are very many taxa. Returns an art_wish; ART_HURRY is possible. */
 typedef int art_progress(void *context, int64_t step, double value);
 
 /* Two methods. ART_COLLAPSED, the default: branch lengths are integrated out, topologies are

@@ -1,10 +1,12 @@
 /* The library as a program outside of it sees it: only the public header is included. */
 #include "support/check.h"
 #include "support/files.h"
+#include "support/run.h"
 
 #include "artreeformer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,6 +308,108 @@ static void trees_are_scored_and_drawn(void **state)
     art_alignment_free(a);
 }
 
+enum { TAKEN = 3000 };
+
+typedef struct taker {
+    const art_alignment *a;
+    double rate, log_trees; /* of the prior */
+    size_t taken;
+    double log_weight[TAKEN];
+    char first[256];
+} taker;
+
+/* The importance weight of a draw, from nothing but its text. */
+static int take(void *context, size_t i, const char *newick, double log_q, double log_q_lengths)
+{
+    taker *t = context;
+    double value, log_prior = -t->log_trees;
+    int branches = 0;
+    assert_int_equal(i, t->taken);
+    if (i == 0)
+        snprintf(t->first, sizeof t->first, "%s", newick);
+    check_status(art_log_likelihood(&value, t->a, "JC", newick, NULL));
+    for (const char *at = strchr(newick, ':'); at; at = strchr(at + 1, ':'), branches++)
+        log_prior += log(t->rate) - t->rate * strtod(at + 1, NULL);
+    assert_int_equal(branches, 7);
+    t->log_weight[t->taken++] = value + log_prior - log_q - log_q_lengths;
+    return ART_GO_ON;
+}
+
+static int take_three(void *context, size_t i, const char *newick, double log_q,
+                      double log_q_lengths)
+{
+    (void)newick, (void)log_q, (void)log_q_lengths;
+    ++*(int *)context;
+    return i < 2 ? ART_GO_ON : ART_STOP;
+}
+
+static int take_topology(void *context, size_t i, const char *newick, double log_q,
+                         double log_q_lengths)
+{
+    (void)i;
+    assert_null(strchr(newick, ':'));
+    assert_true(log_q_lengths == 0 && log_q <= 0);
+    ++*(int *)context;
+    return ART_GO_ON;
+}
+
+/* Draws with branch lengths and their densities give the evidence; the program draws the same. */
+static void draws_have_lengths(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_model *q;
+    art_evidence e;
+    art_infer_settings set = small();
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_infer(&q, a, "JC", &set, NULL, NULL, NULL));
+    check_status(art_model_evidence(&e, q, a, 1000, 10, 3, NULL));
+    static taker t;
+    t = (taker){.a = a, .rate = set.prior_rate, .log_trees = log(15)};
+    check_status(art_model_draw(q, TAKEN, 7, take, &t));
+    assert_int_equal(t.taken, TAKEN);
+    double mean = 0, squares = 0; /* of the weights over the evidence */
+    for (int i = 0; i < TAKEN; i++) {
+        const double weight = exp(t.log_weight[i] - e.log_evidence);
+        mean += weight / TAKEN;
+        squares += weight * weight / TAKEN;
+    }
+    const double error = sqrt((squares - mean * mean) / TAKEN);
+    assert_true(error < 0.1);
+    check_near(mean, 1, 4 * hypot(error, e.log_evidence_se));
+
+    check_status(art_model_write(q, scratch_path("draw.safetensors"), NULL));
+    char line[512];
+    snprintf(line, sizeof line, "sample --model %s -n 1 --seed 7 --format newick",
+             scratch_path("draw.safetensors"));
+    run_result r = run_line(NULL, line);
+    check_run(&r, line, 0, t.first, NULL);
+    run_free(&r);
+
+    int taken = 0;
+    assert_int_equal(art_model_draw(q, 10, 7, take_three, &taken), ART_ERR_STOPPED);
+    assert_int_equal(taken, 3);
+    assert_int_equal(art_model_draw(q, 0, 7, take_three, &taken), ART_ERR_USAGE);
+    art_model_free(q);
+    art_alignment_free(a);
+
+    /* a density of topologies alone */
+    art_trees *trees;
+    art_fit_settings fit;
+    const char *path = scratch_write("trees.nwk", TREES);
+    check_status(art_trees_read(&trees, &path, 1, 0, NULL, NULL));
+    art_fit_defaults(&fit);
+    fit.hidden = 8;
+    fit.heads = 2;
+    fit.steps = 1;
+    check_status(art_fit(&q, trees, &fit, NULL, NULL, NULL));
+    taken = 0;
+    check_status(art_model_draw(q, 5, 7, take_topology, &taken));
+    assert_int_equal(taken, 5);
+    art_model_free(q);
+    art_trees_free(trees);
+}
+
 static void targets_of_one_tree(void **state)
 {
     (void)state;
@@ -364,7 +468,7 @@ int main(void)
         IN_FOLDER(from_alignment_to_evidence), IN_FOLDER(collapsed_by_default),
         IN_FOLDER(what_cannot_be_is_refused),  IN_FOLDER(a_density_is_fitted),
         IN_FOLDER(trees_are_scored_and_drawn), IN_FOLDER(targets_of_one_tree),
-        IN_FOLDER(failures_leave_nothing),
+        IN_FOLDER(failures_leave_nothing),     IN_FOLDER(draws_have_lengths),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 #include "api/objects.h"
 #include "base/buffer.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "infer/divergence.h"
+#include "model/tree_draws.h"
 #include "tree/tree_write.h"
 
 #include <math.h>
@@ -102,30 +102,76 @@ int art_model_divergence(double *kl, double *total_variation, art_model *q, cons
     return status;
 }
 
+/* Draws so many trees in batches and hands each to take, until that returns another status than
+ * ART_OK. */
+typedef int take_draw(void *context, const tree_draws *d, int i, size_t number);
+
+static int draw_trees(art_model *q, branch_model *branches, size_t n, uint64_t seed,
+                      take_draw *take, void *context)
+{
+    if (n == 0 || n > UINT32_MAX)
+        return ART_ERR_USAGE;
+    tree_draws d;
+    int status = tree_draws_init(&d, q->file.trees, branches, BATCH);
+    for (size_t first = 0; first < n && !status; first += BATCH) {
+        const int k = n - first < BATCH ? (int)(n - first) : BATCH;
+        status = tree_draws_fill(&d, seed, (uint32_t)first, k);
+        for (int i = 0; i < k && !status; i++)
+            status = take(context, &d, i, first + (size_t)i);
+    }
+    tree_draws_free(&d);
+    return status;
+}
+
+static int add_to_set(void *context, const tree_draws *d, int i, size_t number)
+{
+    (void)number;
+    return tree_set_add(context, tree_draws_decision(d, i), 1);
+}
+
 int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t seed)
 {
     *out = NULL;
-    topology_model *m = q->file.trees;
-    size_t width = (size_t)m->n_taxa - 3;
     art_trees *t = mem_zeros(1, sizeof *t);
-    int32_t *decision = mem_zeros(BATCH * width, sizeof *decision);
-    double *log_q = mem_zeros(BATCH, sizeof *log_q);
-    int status = t && decision && log_q ? tree_set_init(&t->set, &q->file.taxa) : ART_ERR_NOMEM;
-    if (!status && (n == 0 || n > UINT32_MAX))
-        status = ART_ERR_USAGE;
-    for (size_t first = 0; first < n && !status; first += BATCH) {
-        int k = n - first < BATCH ? (int)(n - first) : BATCH;
-        status = m->ops->sample(m, decision, log_q, k, seed, RNG_SAMPLE, 0, (uint32_t)first);
-        for (int i = 0; i < k && !status; i++)
-            status = tree_set_add(&t->set, decision + (size_t)i * width, 1);
-    }
+    int status = t ? tree_set_init(&t->set, &q->file.taxa) : ART_ERR_NOMEM;
+    if (!status)
+        status = draw_trees(q, NULL, n, seed, add_to_set, &t->set);
     if (!status)
         status = tree_set_normalise(&t->set);
-    free(decision);
-    free(log_q);
     if (status)
         art_trees_free(t);
     else
         *out = t;
+    return status;
+}
+
+/* The caller of art_model_draw. */
+typedef struct receiver {
+    art_draw *take;
+    void *context;
+    tree_writer writer;
+    buffer text;
+} receiver;
+
+static int hand_over(void *context, const tree_draws *d, int i, size_t number)
+{
+    receiver *r = context;
+    buffer_clear(&r->text);
+    tree_write_newick(&r->text, &r->writer, tree_draws_decision(d, i), tree_draws_length(d, i));
+    int status = buffer_status(&r->text);
+    if (!status && r->take(r->context, number, r->text.text, d->log_q[i], d->log_b[i]) != ART_GO_ON)
+        status = ART_ERR_STOPPED;
+    return status;
+}
+
+int art_model_draw(art_model *q, size_t n, uint64_t seed, art_draw *take, void *context)
+{
+    receiver r = {.take = take, .context = context};
+    buffer_init(&r.text);
+    int status = tree_writer_init(&r.writer, &q->file.taxa);
+    if (!status)
+        status = draw_trees(q, q->file.branches, n, seed, hand_over, &r);
+    tree_writer_free(&r.writer);
+    buffer_free(&r.text);
     return status;
 }

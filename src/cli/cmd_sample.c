@@ -1,13 +1,11 @@
 /* sample: trees drawn from a model. */
 #include "artreeformer.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "cli/model_input.h"
 #include "cli/progress.h"
+#include "model/tree_draws.h"
 #include "tree/tree_write.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum sample_format { FORMAT_NEXUS, FORMAT_NEWICK };
 
@@ -40,34 +38,21 @@ static const option OPTIONS[] = {
 
 /* A batch of draws, and the text it becomes. */
 typedef struct drawer {
-    topology_model *trees;
-    branch_model *branches; /* NULL: topologies only */
-    int32_t *decision;      /* [MODEL_BATCH][N-3] */
-    double *length;         /* [MODEL_BATCH][2N-3] */
-    double *log_q;          /* [MODEL_BATCH] */
+    tree_draws draws;
     tree_writer writer;
     buffer text;
 } drawer;
 
 static int drawer_init(drawer *w, const model_file *m, bool lengths)
 {
-    const size_t n = (size_t)m->taxa.count;
-    w->trees = m->trees;
-    w->branches = lengths ? m->branches : NULL;
     buffer_init(&w->text);
-    w->decision = mem_zeros(MODEL_BATCH * (n - 3), sizeof *w->decision);
-    w->length = mem_zeros(MODEL_BATCH * (2 * n - 3), sizeof *w->length);
-    w->log_q = mem_zeros(MODEL_BATCH, sizeof *w->log_q);
-    if (!w->decision || !w->length || !w->log_q)
-        return ART_ERR_NOMEM;
-    return tree_writer_init(&w->writer, &m->taxa);
+    int status = tree_draws_init(&w->draws, m->trees, lengths ? m->branches : NULL, MODEL_BATCH);
+    return status ? status : tree_writer_init(&w->writer, &m->taxa);
 }
 
 static void drawer_free(drawer *w)
 {
-    free(w->decision);
-    free(w->length);
-    free(w->log_q);
+    tree_draws_free(&w->draws);
     tree_writer_free(&w->writer);
     buffer_free(&w->text);
 }
@@ -75,22 +60,17 @@ static void drawer_free(drawer *w)
 /* Draws trees first .. first + k - 1 and leaves them in w->text. */
 static int draw(drawer *w, const settings *set, int64_t first, int k)
 {
-    const ptrdiff_t n = w->trees->n_taxa;
-    const uint64_t seed = (uint64_t)set->common.seed;
-    int status = w->trees->ops->sample(w->trees, w->decision, w->log_q, k, seed, RNG_SAMPLE, 0,
-                                       (uint32_t)first);
-    if (status == ART_OK && w->branches)
-        status = w->branches->ops->sample(w->branches, w->length, w->log_q, w->decision, k, seed,
-                                          RNG_SAMPLE_BRANCH, 0, (uint32_t)first);
+    const tree_draws *d = &w->draws;
+    int status = tree_draws_fill(&w->draws, (uint64_t)set->common.seed, (uint32_t)first, k);
     for (int i = 0; i < k && status == ART_OK; i++) {
-        const int32_t *decision = w->decision + i * (n - 3);
-        const double *length = w->branches ? w->length + i * (2 * n - 3) : NULL;
         char name[32];
         snprintf(name, sizeof name, "tree_%lld", (long long)(first + i + 1));
         if (set->format == FORMAT_NEXUS) {
-            tree_write_tree(&w->text, &w->writer, name, NULL, decision, length);
+            tree_write_tree(&w->text, &w->writer, name, NULL, tree_draws_decision(d, i),
+                            tree_draws_length(d, i));
         } else {
-            tree_write_newick(&w->text, &w->writer, decision, length);
+            tree_write_newick(&w->text, &w->writer, tree_draws_decision(d, i),
+                              tree_draws_length(d, i));
             buffer_char(&w->text, '\n');
         }
     }
