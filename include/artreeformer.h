@@ -165,7 +165,7 @@ ART_API int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t s
 
 /* Takes one tree that was drawn, the i-th, i from 0: its Newick text, with branch lengths if the
  * model has them, which lives until the function returns; log q of its topology; and log q of its
- * branch lengths, 0 without. Returns ART_GO_ON; anything else is the last tree. */
+ * branch lengths, 0 without. Returns an art_wish. */
 typedef int art_draw(void *context, size_t i, const char *newick, double log_q,
                      double log_q_lengths);
 
