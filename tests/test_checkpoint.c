@@ -36,6 +36,7 @@ static void save_beside(const folder *f, int64_t number, bool is_damaged)
     check_status(safetensors_set(&s, "identity", "{\"seed\": 1}"));
     check_status(safetensors_add(&s, "number", TENSOR_I64, 1, (size_t[]){1}, &number));
     check_status(safetensors_add(&s, "weights", TENSOR_F32, 2, (size_t[]){2, 3}, weights));
+    check_status(safetensors_add(&s, "nothing", TENSOR_F64, 2, (size_t[]){0, 3}, NULL));
     check_status(checkpoint_write(&s, f->prefix, is_damaged, NULL));
     safetensors_free(&s);
 }

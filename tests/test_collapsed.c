@@ -195,7 +195,7 @@ static void save_state(bench *b, answering *a)
     safetensors s = {0};
     check_status(collapsed_save(b->c, &s));
     if (a)
-        check_status(answering_save(a, &s));
+        check_status(table_sampler_save(a->sampler, &s));
     check_status(safetensors_write(&s, "state.safetensors", NULL));
     safetensors_free(&s);
 }
@@ -205,10 +205,10 @@ static void load_state(bench *b, answering **a, branch_model *lengths, const ans
     safetensors s = {0};
     check_status(safetensors_read(&s, "state.safetensors", NULL));
     check_status(collapsed_load(b->c, &s, "state.safetensors", NULL));
-    assert_true(answering_is_saved(&s) == (a != NULL));
+    assert_true(table_sampler_is_saved(&s) == (a != NULL));
     if (a) {
         check_status(answering_create(a, b->c, lengths, &b->names, set));
-        check_status(answering_load(*a, &s, "state.safetensors", NULL));
+        check_status(table_sampler_load((*a)->sampler, &s, "state.safetensors", NULL));
     }
     check_status(safetensors_unused(&s, "state.safetensors", NULL));
     safetensors_free(&s);
@@ -347,25 +347,40 @@ static void damaged_answers_are_refused(void **state)
         size_t at;
         double value;
     } table[] = {
+        {"collapsed.counts", 0, 6},   /* a stage that does not exist */
+        {"collapsed.counts", 1, 0},   /* an end without rounds */
+        {"collapsed.counts", 1, 65},  /* more rounds than there can be */
+        {"collapsed.levels", 1, -1},  /* draws */
+        {"sampler.counts", 0, 7},     /* passes */
         {"sampler.counts", 1, 4},     /* a stage that does not exist */
+        {"sampler.counts", 1, 1},     /* one in which fewer draws were kept */
         {"sampler.counts", 2, -1},    /* the next draw */
         {"sampler.counts", 2, 1e6},   /* the same */
         {"sampler.counts", 4, 1e6},   /* draws that were kept */
+        {"sampler.levels", 1, -1},    /* draws that were weighed */
         {"sampler.outside", 0, -1},   /* one of them */
         {"sampler.outside", 0, 1e6},  /* the same */
         {"sampler.trees", 0, 1e6},    /* the number of a tree */
-        {"sampler.trees", 4, 0},      /* its draws */
+        {"sampler.trees", 4, 1e300},  /* its draws */
         {"sampler.drawn", 0, 3},      /* an edge that is not there */
         {"batch.decision", 1, -1},    /* the same */
         {"posterior.decision", 0, 9}, /* the same */
         {"posterior.counts", 0, 101}, /* rows */
+        {"posterior.counts", 1, -1},  /* batches */
+        {"posterior.levels", 1, -1},  /* weight */
         {"trees.decision", 0, 3},     /* an edge again */
-        {"answer.stage", 0, 1},       /* lengths while a pass is under way */
+        {"trees.totals", 0, -1},      /* weight */
+        {"trees.totals", 1, 1e300},   /* trees */
+        {"splits.bits", 0, 0},        /* no taxa */
+        {"splits.bits", 0, 1},        /* taxon 0 */
+        {"splits.bits", 0, 1 << 9},   /* a tenth taxon */
     };
     problem p;
     bench b;
     answering *a;
-    const collapsed_settings set = quick();
+    collapsed_settings set = quick();
+    set.rounds = set.draws = 1;
+    set.explore.window = 4; /* much is outside */
     const answer_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
     simulated(&p, 9, 60, 34);
     bench_init(&b, &p.alignment, &set, 1);
@@ -374,6 +389,7 @@ static void damaged_answers_are_refused(void **state)
     check_status(answering_create(&a, b.c, lengths, &b.names, &plan));
     while (table_sampler_passes(a->sampler) < 1 || a->sampler->stage != SAMPLER_OUTSIDE)
         check_status(answering_advance(a, NULL));
+    assert_true(a->sampler->kept > 0);
     save_state(&b, a);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         safetensors s = {0};
@@ -387,7 +403,10 @@ static void damaged_answers_are_refused(void **state)
             ((int64_t *)data)[table[i].at] = (int64_t)table[i].value;
         else
             ((int32_t *)data)[table[i].at] = (int32_t)table[i].value;
-        assert_int_equal(answering_load(a, &s, "state.safetensors", NULL), ART_ERR_MISMATCH);
+        int status = collapsed_load(b.c, &s, "state.safetensors", NULL);
+        if (!status)
+            status = table_sampler_load(a->sampler, &s, "state.safetensors", NULL);
+        assert_int_equal(status, ART_ERR_MISMATCH);
         safetensors_free(&s);
     }
     answering_free(a);
@@ -463,26 +482,28 @@ static void the_whole_answer(void **state)
     const struct {
         double error;
         int64_t most;
-        bool late;
+        int late; /* there is hurry after so many passes */
         int passes;
     } table[] = {
-        {10, 100, false, 3},  /* no fewer, for the probabilities of trees */
-        {10, 2, false, 2},    /* but as many as are allowed */
-        {1e-9, 4, false, 4},  /* not reached */
-        {1e-9, 100, true, 1}, /* no time */
+        {10, 100, 1000, 3}, /* no fewer, for the probabilities of trees */
+        {10, 2, 1000, 2},   /* but as many as are allowed */
+        {1e-9, 4, 1000, 4}, /* not reached */
+        {1e-9, 100, 0, 1},  /* no time */
+        {1e-9, 100, 1, 1},  /* no more time */
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         bench b;
         answer r;
         leave_one_tree(&b, &five.a);
         branch_model *lengths = fresh_lengths(&b);
-        const answer_settings set = {2000, 100, table[i].most, table[i].error, 1 << 20, 6};
+        const answer_settings set = {2000, 100, table[i].most, table[i].error, i << 18, 6};
         answering *a;
         check_status(answering_create(&a, b.c, lengths, &b.names, &set));
-        if (table[i].late)
-            answering_hurry(a);
-        while (a->stage != ANSWER_DONE)
+        while (a->stage != ANSWER_DONE) {
+            if (table_sampler_passes(a->sampler) >= table[i].late)
+                answering_hurry(a);
             check_status(answering_advance(a, NULL));
+        }
         check_status(answering_finish(a, &r));
         answering_free(a);
         assert_int_equal(r.facts.passes, table[i].passes);

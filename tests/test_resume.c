@@ -578,6 +578,33 @@ static void collapsed_in_limited_time(void **state)
     }
 }
 
+/* Cut by a time limit, then killed: that it was cut is not forgotten, though nothing limits the run
+ * that goes on. */
+static void collapsed_cut_and_killed(void **state)
+{
+    (void)state;
+    for (int tries = 0;; tries++) {
+        place p;
+        size_t n;
+        assert_true(tries < 20);
+        place_open_simulated(&p);
+        pid_t child = start(&p, "collapsed", "-T 1 --time-limit 0.001 --checkpoint-every 0.001");
+        while (!has_file(&p, ".ckp.safetensors") && !has_file(&p, ".json"))
+            pause_for(0.001);
+        kill(child, SIGKILL);
+        const bool is_killed = finish(child) == 128 + SIGKILL && has_file(&p, ".ckp.safetensors");
+        if (is_killed) {
+            expect(&p, "collapsed", "-T 1", 0, "going on");
+            char *text = contents(&p, ".json", &n);
+            assert_non_null(strstr(text, "\"cut_by_time_limit\": 0.001"));
+            free(text);
+        }
+        place_close(&p);
+        if (is_killed)
+            return;
+    }
+}
+
 #ifdef __SANITIZE_ADDRESS__
 /* Whole runs take tens of times as long under sanitizers; the other build kills and stops them,
  * and what is saved and loaded is looked at by the tests of checkpoints and tasks. */
@@ -607,6 +634,7 @@ int main(void)
         cmocka_unit_test(collapsed_killed_and_resumed),
         cmocka_unit_test(collapsed_asked_to_stop),
         cmocka_unit_test(collapsed_in_limited_time),
+        cmocka_unit_test(collapsed_cut_and_killed),
     };
     return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
 }

@@ -208,12 +208,53 @@ static void deviation_of_frequencies(void **state)
     split_table_free(&b);
 }
 
+/* Into a table that had something else; bits that are no split of the taxa are refused. */
+static void through_a_checkpoint(void **state)
+{
+    (void)state;
+    enum { N = 70 }; /* two words */
+    rng r = rng_at(5, RNG_TEST, 0, 0);
+    int32_t decision[N];
+    double length[2 * N];
+    split_table t, back;
+    safetensors s = {0};
+    check_status(split_table_init(&t, N));
+    check_status(split_table_init(&back, N));
+    for (int i = 0; i < 12; i++) {
+        random_decisions(decision, N, &r);
+        for (int e = 0; e < 2 * N - 3; e++)
+            length[e] = rng_uniform(&r);
+        check_status(split_table_add(i < 2 ? &back : &t, decision, length, rng_uniform(&r)));
+    }
+    check_status(split_table_save(&t, &s));
+    check_status(split_table_load(&back, &s, "file", NULL));
+    check_status(safetensors_unused(&s, "file", NULL));
+    assert_int_equal(back.count, t.count);
+    check_near(back.total, t.total, 0);
+    for (size_t i = 0; i < t.count; i++) {
+        assert_int_equal(split_table_find(&back, split_table_bits(&t, i)), i);
+        check_near(split_frequency(&back, i), split_frequency(&t, i), 0);
+        check_near(split_frequency_error(&back, i), split_frequency_error(&t, i), 0);
+        check_near(back.mean[i], t.mean[i], 0);
+        check_near(split_sd(&back, i), split_sd(&t, i), 0);
+    }
+    static const uint64_t WRONG[][2] = {{0, 0}, {1, 0}, {2, (uint64_t)1 << 6}};
+    for (size_t i = 0; i < sizeof WRONG / sizeof WRONG[0]; i++) {
+        memcpy(t.keys.key + t.keys.size, WRONG[i], sizeof WRONG[i]); /* the second split */
+        assert_int_equal(split_table_load(&back, &s, "file", NULL), ART_ERR_MISMATCH);
+        assert_int_equal(back.count, 0);
+    }
+    safetensors_free(&s);
+    split_table_free(&t);
+    split_table_free(&back);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(splits_are_what_is_below), cmocka_unit_test(compatibility),
         cmocka_unit_test(robinson_foulds),          cmocka_unit_test(table_of_splits),
-        cmocka_unit_test(deviation_of_frequencies),
+        cmocka_unit_test(deviation_of_frequencies), cmocka_unit_test(through_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,6 +139,47 @@ static void three_taxa(void **state)
     taxa_free(&names);
 }
 
+/* Into a set that had something else, in the same order and with the same sums. */
+static void through_a_checkpoint(void **state)
+{
+    (void)state;
+    static const int32_t TREE[4][2] = {{0, 1}, {2, 4}, {1, 1}, {0, 0}};
+    taxa names;
+    taxa_init(&names);
+    for (const char *name = "abcde"; *name; name++)
+        check_status(taxa_add(&names, name, 1));
+    tree_set set, back;
+    check_status(tree_set_init(&set, &names));
+    check_status(tree_set_init(&back, &names));
+    check_status(tree_set_add(&back, TREE[2], 5));
+    for (int round = 0; round < 2; round++) { /* empty, then not */
+        safetensors s = {0};
+        check_status(tree_set_save(&set, &s));
+        check_status(tree_set_load(&back, &s, "file", NULL));
+        check_status(safetensors_unused(&s, "file", NULL));
+        assert_int_equal(back.count, set.count);
+        assert_int_equal(back.n_trees, set.n_trees);
+        check_near(back.total, set.total, 0);
+        for (size_t i = 0; i < set.count; i++) {
+            assert_int_equal(tree_set_find(&back, tree_set_decision(&set, i)), i);
+            check_near(back.weight[i], set.weight[i], 0);
+        }
+        safetensors_free(&s);
+        for (int i = 0; i < 8; i++)
+            check_status(tree_set_add(&set, TREE[i % 4], 0.1 * i));
+    }
+    int32_t none[2] = {0, 5}; /* five taxa have edges 0 .. 4 at the end */
+    safetensors s = {0};
+    check_status(tree_set_add(&set, none, 1));
+    check_status(tree_set_save(&set, &s));
+    assert_int_equal(tree_set_load(&back, &s, "file", NULL), ART_ERR_MISMATCH);
+    assert_int_equal(back.count, 0);
+    safetensors_free(&s);
+    tree_set_free(&set);
+    tree_set_free(&back);
+    taxa_free(&names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +187,7 @@ int main(void)
         cmocka_unit_test(loading_is_fast),
         cmocka_unit_test(files_are_averaged),
         cmocka_unit_test(three_taxa),
+        cmocka_unit_test(through_a_checkpoint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

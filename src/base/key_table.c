@@ -120,9 +120,16 @@ int key_table_load(key_table *t, const char *name, tensor_dtype dtype, safetenso
                    const char *file, diag *d)
 {
     const size_t count = tensor_rows(s, name);
+    tensor_part part = part_of(t, name, dtype, count);
     key_table_clear(t);
-    int status = key_table_reserve(t, count);
-    const tensor_part part = part_of(t, name, dtype, count);
+    int status = tensor_parts_check(&part, 1, s, file, d);
+    if (!status && t->size == 0 && count > 1)
+        status =
+            diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                       "%s has the empty row %zu times -- start anew with --redo", name, count);
+    if (!status)
+        status = key_table_reserve(t, count);
+    part.data = t->key; /* it may have moved */
     if (!status)
         status = tensor_parts_load(&part, 1, s, file, d);
     for (size_t i = 0; i < count && !status; i++)

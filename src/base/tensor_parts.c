@@ -19,7 +19,7 @@ static int is_there(const tensor_part *part, const tensor *t)
            t->shape[1] == part->width;
 }
 
-int tensor_parts_load(const tensor_part *part, size_t n, safetensors *s, const char *file, diag *d)
+int tensor_parts_check(const tensor_part *part, size_t n, safetensors *s, const char *file, diag *d)
 {
     for (size_t i = 0; i < n; i++)
         if (!is_there(&part[i], safetensors_use(s, part[i].name)))
@@ -28,12 +28,18 @@ int tensor_parts_load(const tensor_part *part, size_t n, safetensors *s, const c
                               "--redo",
                               part[i].name, part[i].rows, part[i].width,
                               tensor_dtype_name(part[i].dtype));
-    for (size_t i = 0; i < n; i++) {
+    return ART_OK;
+}
+
+int tensor_parts_load(const tensor_part *part, size_t n, safetensors *s, const char *file, diag *d)
+{
+    int status = tensor_parts_check(part, n, s, file, d);
+    for (size_t i = 0; i < n && !status; i++) {
         const tensor *t = safetensors_find(s, part[i].name);
         if (tensor_bytes(t) > 0)
             memcpy(part[i].data, t->data, tensor_bytes(t));
     }
-    return ART_OK;
+    return status;
 }
 
 size_t tensor_rows(const safetensors *s, const char *name)

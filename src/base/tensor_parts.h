@@ -28,6 +28,10 @@ int tensor_parts_save(safetensors *s, const tensor_part *part, size_t n);
  * the first that is not there in this type and shape; then nothing is copied. */
 int tensor_parts_load(const tensor_part *part, size_t n, safetensors *s, const char *file, diag *d);
 
+/* The same without copying; data does not matter. */
+int tensor_parts_check(const tensor_part *part, size_t n, safetensors *s, const char *file,
+                       diag *d);
+
 /* The rows that a tensor has in the file; 0 if there is none. */
 size_t tensor_rows(const safetensors *s, const char *name);
 

@@ -34,6 +34,8 @@ const option COLLAPSED_OPTIONS[] = {
 /* What of a time limit is left for the answer: a minute, within these shares of the limit, or what
  * a pass will take, if that is known and more. */
 static const double ANSWER_SECONDS = 60, ANSWER_LEAST = 0.1, ANSWER_MOST = 0.3;
+static const double ANSWER_MEASURED = 0.5; /* the most of it, where the cost was measured */
+enum { MEASURED_TREES = 16 };              /* on so many at least */
 static const double POLISH_WITH_LIMIT = 0.002;
 
 typedef struct work {
@@ -42,8 +44,7 @@ typedef struct work {
     progress line;
     collapsed_stage shown; /* by the line */
     int rounds;            /* that are reported */
-    double
-        last_seconds; /* that the last draws of the rounds and a pass will take; 0 if not known */
+    double last_seconds;   /* of the last draws and a pass, expected; 0 if not known */
     answer_settings plan;
     answering *a;      /* NULL during the rounds */
     answer_stage part; /* shown by the line */
@@ -58,7 +59,7 @@ static int save(void *context, safetensors *s)
 {
     work *w = context;
     int status = collapsed_save(w->c, s);
-    return status || !w->a ? status : answering_save(w->a, s);
+    return status || !w->a ? status : table_sampler_save(w->a->sampler, s);
 }
 
 static int load(void *context, safetensors *s, const char *file, diag *d)
@@ -66,10 +67,13 @@ static int load(void *context, safetensors *s, const char *file, diag *d)
     work *w = context;
     int status = collapsed_load(w->c, s, file, d);
     w->rounds = w->c->n_rounds;
-    if (status || !answering_is_saved(s))
+    if (status || !table_sampler_is_saved(s))
         return status;
+    if (w->c->stage != COLLAPSED_DONE)
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "an answer before the end of the rounds -- start anew with --redo");
     status = begin_answer(w);
-    return status ? status : answering_load(w->a, s, file, d);
+    return status ? status : table_sampler_load(w->a->sampler, s, file, d);
 }
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -80,7 +84,7 @@ static void where(void *context, char *text, size_t size)
     const work *w = context;
     const collapsed *c = w->c;
     if (w->a)
-        snprintf(text, size, "pass %d of the answer", table_sampler_passes(w->a->sampler) + 1);
+        snprintf(text, size, "the answer after %.0f draws", table_sampler_draws(w->a->sampler));
     else
         snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
                  c->table.count);
@@ -174,16 +178,17 @@ static double answer_reserve(const work *w)
 {
     const double limit = w->j->run.set->time_limit;
     const double usual = fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
-    return fmax(usual, w->last_seconds);
+    return fmax(usual, fmin(w->last_seconds, ANSWER_MEASURED * limit));
 }
 
-/* Weighing trees costs about what drawing from them will. */
+/* Weighing trees costs about what drawing from them will, and new trees of the round. */
 static void note_cost(work *w, double seconds)
 {
     const collapsed *c = w->c;
-    if (c->improved > 0)
-        w->last_seconds = seconds / (double)c->improved *
-                          (answer_pass_trees(c, w->plan.particles) + c->set.draws);
+    const double trees =
+        answer_pass_trees(c, w->plan.particles) + (c->stage == COLLAPSED_FIT ? c->set.draws : 0);
+    if (c->improved >= MEASURED_TREES)
+        w->last_seconds = seconds / (double)c->improved * trees;
 }
 
 static int make_rounds(work *w, const run_work *face)
@@ -195,7 +200,7 @@ static int make_rounds(work *w, const run_work *face)
         const collapsed_stage stage = w->c->stage;
         const double begun = clock_seconds();
         if (is_near_limit(r, answer_reserve(w))) {
-            r->is_cut = true;
+            r->cut_by = r->set->time_limit;
             collapsed_hurry(w->c);
         }
         show(w);
@@ -238,7 +243,7 @@ static int make_answer(work *w, const run_work *face)
     w->part = ANSWER_DONE;
     while (!status && w->a->stage != ANSWER_DONE) {
         if (is_near_limit(r, 0)) {
-            r->is_cut = true;
+            r->cut_by = r->set->time_limit;
             answering_hurry(w->a);
         }
         show_answer(w);

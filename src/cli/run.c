@@ -203,6 +203,7 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     if (!status)
         status = open_metrics(r);
     r->seconds_before = r->resumed ? checkpoint_number(r, "seconds") : 0;
+    r->cut_by = r->resumed ? checkpoint_number(r, CUT) : 0;
     r->last_saved = clock_seconds();
     session_notes(s);
     if (!status)
@@ -220,14 +221,14 @@ static bool out_of_time(const run *r)
     return r->set->time_limit > 0 && clock_seconds() - r->session->started >= r->set->time_limit;
 }
 
-bool run_is_stopped(const run *r)
+static bool is_stopped(const run *r)
 {
     return signals_stop(r->signals);
 }
 
 bool run_should_stop(const run *r)
 {
-    return run_is_stopped(r) || out_of_time(r);
+    return is_stopped(r) || out_of_time(r);
 }
 
 static int set_number(safetensors *s, const char *key, double value)
@@ -254,6 +255,8 @@ int run_save(run *r, const run_work *w)
         status = set_number(&s, "log_bytes", (double)own->log.file.length);
     if (!status)
         status = set_number(&s, "seconds", run_seconds(r));
+    if (!status)
+        status = set_number(&s, CUT, r->cut_by);
     if (!status)
         status = w->save(w->context, &s);
     if (!status)
@@ -338,14 +341,14 @@ static int stop(run *r, const run_work *w)
         return status;
     w->where(w->context, where, sizeof where);
     log_warning(&s->log, "%s at %s; the checkpoint is written, and the same command%s goes on",
-                run_is_stopped(r) ? "stopped by a signal" : "the time limit is reached", where,
+                is_stopped(r) ? "stopped by a signal" : "the time limit is reached", where,
                 s->common->redo ? " without --redo" : "");
     return ART_ERR_STOPPED;
 }
 
 int run_between(run *r, const run_work *w)
 {
-    if (w->keeps_time ? run_is_stopped(r) : run_should_stop(r))
+    if (w->keeps_time ? is_stopped(r) : run_should_stop(r))
         return stop(r, w);
     return signals_save(r->signals) || save_is_due(r) ? run_save(r, w) : ART_OK;
 }
@@ -428,8 +431,8 @@ int run_finish(run *r, json_t *results)
     json_object_update_new(
         results, json_pack("{s:I, s:f, s:f, s:o}", "seed", (json_int_t)s->common->seed, "seconds",
                            run_seconds(r), "peak_memory_bytes", peak_memory(), "files", files));
-    if (r->is_cut)
-        json_object_set_new(results, CUT, json_real(r->set->time_limit));
+    if (r->cut_by > 0)
+        json_object_set_new(results, CUT, json_real(r->cut_by));
     json_object_update_new(all, results);
     char *path = session_path(s, ".json");
     char *text = json_dumps(all, JSON_INDENT(2) | JSON_PRESERVE_ORDER);

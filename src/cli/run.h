@@ -24,7 +24,7 @@
 #include <jansson.h>
 
 /* Options that such runs share. Results do not depend on them, but for what a time limit leaves
- * undone (is_cut). */
+ * undone (cut_by). */
 typedef struct run_settings {
     double time_limit;       /* seconds; 0 for none */
     double checkpoint_every; /* seconds, at least */
@@ -49,7 +49,8 @@ typedef struct run {
     bool resumed;
     safetensors checkpoint; /* what a resumed run goes on from */
     char checkpoint_name[4096];
-    bool is_cut;                /* the time limit ended work that would have changed the results */
+    double cut_by; /* the time limit, in seconds, that ended work that would have changed
+                      the results; 0: none did */
     bool checkpoint_is_damaged; /* the present one: the run goes on from the one before */
     output metrics;
     double seconds_before; /* of the sessions before this one */
@@ -100,9 +101,6 @@ int run_save(run *r, const run_work *w);
 /* One line of metrics, without the reference: step and seconds come first, then what is in
  * more (taken over). */
 int run_metrics(run *r, int64_t step, json_t *more);
-
-/* A signal to stop has come. */
-bool run_is_stopped(const run *r);
 
 /* True when the run should stop: for the long loops after training. */
 bool run_should_stop(const run *r);

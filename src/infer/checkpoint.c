@@ -1,6 +1,7 @@
 #include "infer/checkpoint.h"
 
 #include "artreeformer.h"
+#include "tree/topology.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int path_of(char path[PATH], const char *prefix, int which, diag *d)
 
 static uLong add_bytes(uLong sum, const void *bytes, size_t n)
 {
-    return crc32_z(sum, bytes, n);
+    return n ? crc32_z(sum, bytes, n) : sum; /* NULL would begin anew */
 }
 
 static uLong add_text(uLong sum, const char *text)
@@ -135,13 +136,10 @@ int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, 
 
 int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const char *file, diag *d)
 {
-    const size_t n_decisions = (size_t)n_taxa - 3;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < n_decisions; k++, decision++)
-            if (*decision < 0 || (size_t)*decision >= 2 * k + 3)
-                return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                                  "decisions that make no tree -- start anew with --redo");
-    return ART_OK;
+    if (decisions_are_trees(decision, count, n_taxa))
+        return ART_OK;
+    return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                      "decisions that make no tree -- start anew with --redo");
 }
 
 int checkpoint_remove(const char *prefix, diag *d)

@@ -274,15 +274,14 @@ static void list_parts(tensor_part out[PARTS], collapsed *c)
 
 int collapsed_save(collapsed *c, safetensors *s)
 {
-    const int64_t counts[COLLAPSED_COUNTS] = {c->stage,      c->n_rounds,     c->expanded_before,
-                                              c->looked,     c->found,        c->ended,
-                                              c->is_settled, c->weights.count};
-    const double levels[COLLAPSED_LEVELS] = {
-        c->weights.top,     c->weights.sum, c->weights.squares, c->outside.top,    c->outside.sum,
-        c->outside.squares, c->missed.top,  c->missed.sum,      c->missed.squares, c->inside};
+    const int64_t counts[COLLAPSED_COUNTS] = {c->stage, c->n_rounds, c->expanded_before, c->looked,
+                                              c->found, c->ended,    c->is_settled};
     tensor_part list[PARTS];
     memcpy(c->saved_counts, counts, sizeof counts);
-    memcpy(c->saved_levels, levels, sizeof levels);
+    c->saved_levels[0] = c->inside;
+    log_mean_store(c->saved_levels + 1, &c->weights);
+    log_mean_store(c->saved_levels + 1 + LOG_MEAN_NUMBERS, &c->outside);
+    log_mean_store(c->saved_levels + 1 + 2 * LOG_MEAN_NUMBERS, &c->missed);
     list_parts(list, c);
     int status = tensor_parts_save(s, list, PARTS);
     if (!status)
@@ -292,19 +291,32 @@ int collapsed_save(collapsed *c, safetensors *s)
     return status ? status : table_fit_save(&c->fit, s);
 }
 
+/* Whether the counts of a checkpoint lead nowhere that does not exist. */
+static bool counts_are_right(const collapsed *c)
+{
+    const int64_t *n = c->saved_counts;
+    const int64_t stage = n[0], rounds = n[1], looked = n[3];
+    const bool is_after = stage == COLLAPSED_DONE || stage == COLLAPSED_POLISH ||
+                          (stage == COLLAPSED_IMPROVE && n[5] != 0);
+    return stage >= COLLAPSED_EXPLORE && stage <= COLLAPSED_DONE && looked >= 0 &&
+           looked <= c->set.draws && rounds >= is_after && rounds < COLLAPSED_ROUNDS + is_after;
+}
+
 static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
 {
     tensor_part list[PARTS];
     list_parts(list, c);
     int status = tensor_parts_load(list, PARTS, s, file, d);
-    const int64_t *n = c->saved_counts;
-    const double *m = c->saved_levels;
-    if (!status && (n[0] < COLLAPSED_EXPLORE || n[0] > COLLAPSED_DONE || n[1] < 0 ||
-                    n[1] > COLLAPSED_ROUNDS || n[3] < 0 || n[3] > c->set.draws))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "a stage that does not exist -- start anew with --redo");
     if (status)
         return status;
+    const int64_t *n = c->saved_counts;
+    const double *m = c->saved_levels;
+    c->inside = m[0];
+    if (!counts_are_right(c) || !log_mean_restore(&c->weights, m + 1) ||
+        !log_mean_restore(&c->outside, m + 1 + LOG_MEAN_NUMBERS) ||
+        !log_mean_restore(&c->missed, m + 1 + 2 * LOG_MEAN_NUMBERS))
+        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                          "a stage that does not exist -- start anew with --redo");
     c->stage = (collapsed_stage)n[0];
     c->n_rounds = (int)n[1];
     c->expanded_before = n[2];
@@ -312,10 +324,6 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     c->found = n[4];
     c->ended = n[5] != 0;
     c->is_settled = n[6] != 0;
-    c->weights = (log_mean){n[7], m[0], m[1], m[2]};
-    c->outside = (log_mean){n[7], m[3], m[4], m[5]};
-    c->missed = (log_mean){n[7], m[6], m[7], m[8]};
-    c->inside = m[9];
     c->has_draws = false;
     return ART_OK;
 }

@@ -79,7 +79,7 @@ typedef struct collapsed_round {
     double done;          /* 1 if all criteria hold */
 } collapsed_round;
 
-enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 8, COLLAPSED_LEVELS = 10 };
+enum { COLLAPSED_ROUNDS = 64, COLLAPSED_COUNTS = 7, COLLAPSED_LEVELS = 3 * LOG_MEAN_NUMBERS + 1 };
 
 typedef struct collapsed {
     const branch_problem *problem;

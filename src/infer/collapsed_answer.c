@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "base/tensor_parts.h"
 #include "infer/affordable.h"
 #include "infer/density.h"
 
@@ -37,8 +36,7 @@ double answer_pass_trees(const collapsed *c, int k)
     const topology_table *t = &c->table;
     const double share = answer_share(c), draws = (double)SAMPLER_REPEATS * k;
     const double all = topology_table_log_sum(t, 0, 0);
-    const double outside = c->looked > 0 ? (double)c->found / (double)c->looked : 0;
-    double trees = draws * share * outside;
+    double trees = draws * share; /* if all of them are outside the table */
     for (size_t i = 0; i < t->count; i++)
         trees += fmin(1, draws * (1 - share) * exp(t->g[i] - all));
     return trees;
@@ -60,7 +58,7 @@ int answering_create(answering **out, collapsed *c, branch_model *branches, cons
     a->branches = branches;
     a->set = *settings;
     collapsed_settle(c);
-    int status = c->trees->ops->freeze(c->trees, settings->cache);
+    int status = c->trees->ops->freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
     if (!status) {
         c->trees->ops->flatten(c->trees, FLATNESS);
         status = table_sampler_create(&a->sampler, c, names, &plan);
@@ -98,12 +96,18 @@ static bool is_enough(const answering *a, int passes)
            (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(a->sampler)));
 }
 
+/* After a pass: whether it was the last. */
+static bool is_over(const answering *a)
+{
+    const int passes = table_sampler_passes(a->sampler);
+    return passes > 0 && table_sampler_between(a->sampler) &&
+           (a->hurry || passes >= a->set.passes || is_enough(a, passes));
+}
+
 static int pass(answering *a)
 {
-    int status = table_sampler_advance(a->sampler);
-    const int passes = table_sampler_passes(a->sampler);
-    if (!status && table_sampler_between(a->sampler) &&
-        (a->hurry || passes >= a->set.passes || is_enough(a, passes)))
+    int status = is_over(a) ? ART_OK : table_sampler_advance(a->sampler);
+    if (!status && is_over(a))
         a->stage = ANSWER_LENGTHS;
     return status;
 }
@@ -161,40 +165,5 @@ int answering_finish(answering *a, answer *out)
     memset(out, 0, sizeof *out);
     int status = table_sampler_finish(a->sampler, &out->evidence, &out->posterior, &out->facts);
     out->evidence.unfinished = !collapsed_is_complete(c, &c->round[c->n_rounds - 1]);
-    return status;
-}
-
-static const char STAGE[] = "answer.stage";
-
-static tensor_part stage_part(answering *a)
-{
-    return (tensor_part){STAGE, TENSOR_I64, 1, 1, &a->saved_stage};
-}
-
-bool answering_is_saved(const safetensors *s)
-{
-    return safetensors_find(s, STAGE) != NULL;
-}
-
-int answering_save(answering *a, safetensors *s)
-{
-    const tensor_part part = stage_part(a);
-    a->saved_stage = a->stage;
-    int status = tensor_parts_save(s, &part, 1);
-    return status ? status : table_sampler_save(a->sampler, s);
-}
-
-int answering_load(answering *a, safetensors *s, const char *file, diag *d)
-{
-    const tensor_part part = stage_part(a);
-    int status = tensor_parts_load(&part, 1, s, file, d);
-    if (!status)
-        status = table_sampler_load(a->sampler, s, file, d);
-    if (!status)
-        a->stage = a->saved_stage == ANSWER_PASSES ? ANSWER_PASSES : ANSWER_LENGTHS;
-    if (!status && a->stage == ANSWER_LENGTHS &&
-        (!table_sampler_between(a->sampler) || table_sampler_passes(a->sampler) == 0))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "branch lengths before their draws -- start anew with --redo");
     return status;
 }

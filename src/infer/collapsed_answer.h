@@ -10,8 +10,8 @@
  *     answering_free(a);
  *     posterior_free(&found.posterior);
  *
- * What the next piece of passes depends on is saved between any two; fitting the lengths begins
- * anew. */
+ * table_sampler_save and _load keep the passes between any two pieces of work; fitting the lengths
+ * begins anew. */
 #ifndef INFER_COLLAPSED_ANSWER_H
 #define INFER_COLLAPSED_ANSWER_H
 
@@ -23,7 +23,7 @@ typedef struct answer_settings {
     int sample;     /* draws that are kept */
     int64_t passes; /* at most */
     double error;   /* standard error of the log evidence that is wanted */
-    size_t cache;   /* bytes for partial trees that are drawn again and again */
+    size_t cache; /* bytes for partial trees that are drawn again and again; few are kept anyway */
     uint64_t seed;
 } answer_settings;
 
@@ -35,7 +35,8 @@ double answer_draws(int k);
  * of the two strata. */
 double answer_share(const collapsed *c);
 
-/* Trees that a pass with k particles will find the branch lengths of, more or less. O(trees). */
+/* Trees that a pass with k particles will find the branch lengths of, at most, on the average.
+ * O(trees). */
 double answer_pass_trees(const collapsed *c, int k);
 
 typedef enum answer_stage { ANSWER_PASSES, ANSWER_LENGTHS, ANSWER_DONE } answer_stage;
@@ -52,7 +53,6 @@ typedef struct answering {
     table_sampler *sampler;
     task *fit; /* of branch lengths; NULL before, as the trainer */
     trainer *trainer;
-    int64_t saved_stage;
 } answering;
 
 typedef struct answer {
@@ -69,17 +69,10 @@ void answering_free(answering *a); /* NULL is fine */
 
 int answering_advance(answering *a, diag *d);
 
-/* The pass, or the step, that is under way is the last. */
+/* The pass, or the step, that is under way is the last. There is at least one of each. */
 void answering_hurry(answering *a);
 
 /* Once it is done. *out is safe to free in any case. */
 int answering_finish(answering *a, answer *out);
-
-/* As tensors of a checkpoint, beside those of c, which is loaded first. */
-int answering_save(answering *a, safetensors *s);
-int answering_load(answering *a, safetensors *s, const char *file, diag *d);
-
-/* Whether a checkpoint has an answer begun. */
-bool answering_is_saved(const safetensors *s);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "base/tensor_parts.h"
 #include "base/rng.h"
+#include "base/tensor_parts.h"
 #include "infer/explore_worker.h"
 
 #include <math.h>

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Log weights are compared with the best of the first batch, so that sums neither overflow nor
- * vanish; one that is larger by more than this would carry all the weight anyway. */
-static const double LARGEST = 600;
+/* Log weights are compared with the best of the first batch, so that sums, also of squares, neither
+ * overflow nor vanish; one that is larger by more than this would carry all the weight anyway. */
+static const double LARGEST = 300;
 
 int posterior_init(posterior *p, const taxa *names, int room, posterior_rows rows, bool has_lengths,
                    uint64_t seed)
@@ -90,7 +90,9 @@ int posterior_add(posterior *p, const particles *batch)
     for (int i = 0; i < batch->k && !status; i++) {
         const int32_t *decision = batch->decision + (size_t)i * (n - 3);
         const double *length = batch->length + (size_t)i * (2 * n - 3);
-        double weight = exp(fmin(batch->weight[i] - p->reference, LARGEST));
+        if (!isfinite(batch->weight[i]))
+            continue;
+        const double weight = exp(fmin(batch->weight[i] - p->reference, LARGEST));
         if (weight == 0)
             continue;
         status = tree_set_add(&p->trees, decision, weight);
@@ -145,13 +147,12 @@ int posterior_load(posterior *p, safetensors *s, const char *file, diag *d)
         status = split_table_load(&p->splits, s, file, d);
     if (!status)
         status = checkpoint_trees(p->decision, (size_t)p->room, n_taxa, file, d);
-    if (!status)
-        status = checkpoint_trees(p->trees.decision, p->trees.count, n_taxa, file, d);
     if (status)
         return status;
-    if (p->saved_counts[0] < 0 || p->saved_counts[0] > p->room)
+    if (p->saved_counts[0] < 0 || p->saved_counts[0] > p->room || p->saved_counts[1] < 0 ||
+        p->saved_counts[1] > UINT32_MAX || p->saved_levels[1] < 0)
         return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "more rows than there is room for -- start anew with --redo");
+                          "a sample that cannot be -- start anew with --redo");
     p->count = (int)p->saved_counts[0];
     p->batches = p->saved_counts[1];
     p->reference = p->saved_counts[2] ? p->saved_levels[0] : -HUGE_VAL;

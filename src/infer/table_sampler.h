@@ -83,4 +83,7 @@ int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_fa
 int table_sampler_save(table_sampler *s, safetensors *to);
 int table_sampler_load(table_sampler *s, safetensors *from, const char *file, diag *d);
 
+/* Whether a checkpoint has a sampler. */
+bool table_sampler_is_saved(const safetensors *from);
+
 #endif

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 14, TREE = 8 /* numbers for a tree that has draws */ };
+enum { PARTS = 14, TREE = 4 + LOG_MEAN_NUMBERS /* numbers for a tree that has draws */ };
+
+static const char COUNTS[] = "sampler.counts";
 
 static void list_parts(tensor_part out[PARTS], table_sampler *s, size_t trees)
 {
@@ -17,7 +19,7 @@ static void list_parts(tensor_part out[PARTS], table_sampler *s, size_t trees)
     particles *b = &s->batch;
     const size_t k = (size_t)b->k, network = SAMPLER_REPEATS * (size_t)s->k_network;
     const tensor_part list[PARTS] = {
-        {"sampler.counts", TENSOR_I64, 1, SAMPLER_COUNTS, s->saved_counts},
+        {COUNTS, TENSOR_I64, 1, SAMPLER_COUNTS, s->saved_counts},
         {"sampler.levels", TENSOR_F64, 1, SAMPLER_LEVELS, s->saved_levels},
         {"sampler.weights", TENSOR_F64, (size_t)s->passes + 1, k, s->saved_weights},
         {"sampler.trees", TENSOR_F64, trees, TREE, s->saved_trees},
@@ -57,44 +59,50 @@ static int make_room(table_sampler *s, size_t trees)
     return s->saved_weights && s->saved_trees ? ART_OK : ART_ERR_NOMEM;
 }
 
-int table_sampler_save(table_sampler *s, safetensors *to)
+/* A row for each tree of the table that has draws. */
+static void fill_trees(table_sampler *s)
 {
-    const log_mean *all = &s->mean, *out = &s->outside;
-    const size_t k = (size_t)s->batch.k, before = (size_t)s->passes * k;
-    const int64_t counts[SAMPLER_COUNTS] = {s->passes, s->stage,  s->next,    s->n_outside,
-                                            s->kept,   s->failed, all->count, out->count};
-    const double levels[SAMPLER_LEVELS] = {s->log_sum, all->top, all->sum,    all->squares,
-                                           out->top,   out->sum, out->squares};
-    tensor_part list[PARTS];
-    size_t n = 0;
-    for (size_t i = 0; i < s->c->table.count; i++)
-        n += s->estimate[i].draws.count > 0;
-    int status = make_room(s, n);
-    if (status)
-        return status;
-    memcpy(s->saved_counts, counts, sizeof counts);
-    memcpy(s->saved_levels, levels, sizeof levels);
-    for (size_t i = 0; i < before + k; i++)
-        s->saved_weights[i] = to_file(i < before ? s->weight[i] : s->batch.weight[i - before]);
     double *row = s->saved_trees;
     for (size_t i = 0; i < s->c->table.count; i++) {
         const tree_estimate *e = &s->estimate[i];
-        const double numbers[TREE] = {(double)i,
-                                      s->log_p[i],
-                                      isnan(e->full) ? DBL_MAX : e->full,
-                                      e->laplace,
-                                      (double)e->draws.count,
-                                      e->draws.top,
-                                      e->draws.sum,
-                                      e->draws.squares};
         if (e->draws.count == 0)
             continue;
-        memcpy(row, numbers, sizeof numbers);
+        row[0] = (double)i;
+        row[1] = s->log_p[i];
+        row[2] = isnan(e->full) ? DBL_MAX : e->full;
+        row[3] = e->laplace;
+        log_mean_store(row + 4, &e->draws);
         row += TREE;
     }
-    list_parts(list, s, n);
+}
+
+int table_sampler_save(table_sampler *s, safetensors *to)
+{
+    const size_t k = (size_t)s->batch.k, before = (size_t)s->passes * k;
+    const int64_t counts[SAMPLER_COUNTS] = {s->passes,    s->stage, s->next,
+                                            s->n_outside, s->kept,  s->failed};
+    tensor_part list[PARTS];
+    size_t trees = 0;
+    for (size_t i = 0; i < s->c->table.count; i++)
+        trees += s->estimate[i].draws.count > 0;
+    int status = make_room(s, trees);
+    if (status)
+        return status;
+    memcpy(s->saved_counts, counts, sizeof counts);
+    s->saved_levels[0] = s->log_sum;
+    log_mean_store(s->saved_levels + 1, &s->mean);
+    log_mean_store(s->saved_levels + 1 + LOG_MEAN_NUMBERS, &s->outside);
+    for (size_t i = 0; i < before + k; i++)
+        s->saved_weights[i] = to_file(i < before ? s->weight[i] : s->batch.weight[i - before]);
+    fill_trees(s);
+    list_parts(list, s, trees);
     status = tensor_parts_save(to, list, PARTS);
     return status ? status : posterior_save(&s->posterior, to);
+}
+
+bool table_sampler_is_saved(const safetensors *from)
+{
+    return safetensors_find(from, COUNTS) != NULL;
 }
 
 static int damaged(const char *file, diag *d)
@@ -103,26 +111,36 @@ static int damaged(const char *file, diag *d)
                       "draws that do not fit together -- start anew with --redo");
 }
 
+/* Whether the counts lead nowhere that does not exist. */
+static bool counts_are_right(const table_sampler *s)
+{
+    const int64_t *n = s->saved_counts;
+    const int64_t network = SAMPLER_REPEATS * s->k_network, table = SAMPLER_REPEATS * s->k_table;
+    const int64_t stage = n[1], next = n[2], outside = n[3], kept = n[4];
+    const int64_t most[] = {network, outside, table, kept}; /* of next, by stage */
+    if (n[0] != s->passes || stage < SAMPLER_DRAW || stage > SAMPLER_OUTSIDE || outside < 0 ||
+        outside > network || kept < 0 || kept > outside || next < 0 || next > most[stage] ||
+        (stage == SAMPLER_SCREEN && kept > next))
+        return false;
+    for (int64_t i = 0; i < outside; i++)
+        if (s->outside_draw[i] < 0 || s->outside_draw[i] >= network)
+            return false;
+    return true;
+}
+
 static int load_numbers(table_sampler *s, const char *file, diag *d)
 {
     const int64_t *n = s->saved_counts;
     const double *m = s->saved_levels;
-    const int network = SAMPLER_REPEATS * s->k_network, table = SAMPLER_REPEATS * s->k_table;
-    const int64_t most[] = {network, n[3], table, n[4]}; /* of next, by stage */
-    if (n[1] < SAMPLER_DRAW || n[1] > SAMPLER_OUTSIDE || n[3] < 0 || n[3] > network || n[4] < 0 ||
-        n[4] > n[3] || n[2] < 0 || n[2] > most[n[1]])
+    if (!counts_are_right(s) || !log_mean_restore(&s->mean, m + 1) ||
+        !log_mean_restore(&s->outside, m + 1 + LOG_MEAN_NUMBERS))
         return damaged(file, d);
-    for (int64_t i = 0; i < n[3]; i++)
-        if (s->outside_draw[i] < 0 || s->outside_draw[i] >= network)
-            return damaged(file, d);
     s->stage = (sampler_stage)n[1];
     s->next = (int)n[2];
     s->n_outside = (int)n[3];
     s->kept = (int)n[4];
     s->failed = n[5];
     s->log_sum = m[0];
-    s->mean = (log_mean){n[6], m[1], m[2], m[3]};
-    s->outside = (log_mean){n[7], m[4], m[5], m[6]};
     return ART_OK;
 }
 
@@ -133,13 +151,14 @@ static int load_trees(table_sampler *s, size_t n, const char *file, diag *d)
         table_sampler_forget(s, i);
     for (size_t i = 0; i < n; i++) {
         const double *row = s->saved_trees + i * TREE;
-        if (!(row[0] >= 0 && row[0] < (double)t->count && row[4] >= 1))
+        log_mean draws;
+        if (!(row[0] >= 0 && row[0] < (double)t->count) || !log_mean_restore(&draws, row + 4))
             return damaged(file, d);
         tree_estimate *e = &s->estimate[(size_t)row[0]];
         s->log_p[(size_t)row[0]] = row[1];
         e->full = row[2] < DBL_MAX ? row[2] : (double)NAN;
         e->laplace = row[3];
-        e->draws = (log_mean){(int64_t)row[4], row[5], row[6], row[7]};
+        e->draws = draws;
     }
     return ART_OK;
 }

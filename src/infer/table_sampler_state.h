@@ -19,7 +19,7 @@ typedef struct errand {
     int lengths;  /* drawn for each of them, of which one stands for all */
 } errand;
 
-enum { SAMPLER_COUNTS = 8, SAMPLER_LEVELS = 7 };
+enum { SAMPLER_COUNTS = 6, SAMPLER_LEVELS = 1 + 2 * LOG_MEAN_NUMBERS };
 
 struct table_sampler {
     collapsed *c;
@@ -55,8 +55,8 @@ struct table_sampler {
     /* What a checkpoint holds that is nowhere else in this form. */
     int64_t saved_counts[SAMPLER_COUNTS];
     double saved_levels[SAMPLER_LEVELS];
-    double *saved_weights; /* all, and those of the pass */
-    double *saved_trees;
+    double *saved_weights; /* [passes + 1][repeats K] all, and those of the pass under way */
+    double *saved_trees;   /* [trees with draws][numbers] */
 };
 
 /* The trees of the table for the pass that is under way, in steps of its cumulative distribution,

@@ -199,15 +199,6 @@ static int model_sample(topology_model *m, int32_t *decision, double *log_q, int
     return ART_OK;
 }
 
-static int check_decisions(const topology_model *m, const int32_t *decision, int k)
-{
-    for (int i = 0; i < k; i++)
-        for (int n = 3; n < m->n_taxa; n++, decision++)
-            if (*decision < 0 || *decision >= topology_edges(n))
-                return ART_ERR_USAGE;
-    return ART_OK;
-}
-
 /* Adds the entries of k trees, level by level. */
 static void insert_batch(artreeformer *a, const int32_t *decision, int k)
 {
@@ -235,7 +226,7 @@ static int model_score(topology_model *m, double *log_q, const int32_t *decision
 {
     artreeformer *a = self(m);
     const int most = batch_size(a, k);
-    int status = check_decisions(m, decision, k);
+    int status = decisions_are_trees(decision, (size_t)k, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
     if (!status)
         status = reserve(a, most);
     if (status)
@@ -300,7 +291,7 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
 {
     artreeformer *a = self(m);
     const int most = batch_size(a, k);
-    int status = check_decisions(m, decision, k);
+    int status = decisions_are_trees(decision, (size_t)k, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
     if (!status)
         status = reserve(a, most);
     if (!status)
@@ -379,7 +370,7 @@ static void model_flatten(topology_model *m, double power)
 static int model_plain(topology_model *m, double *log_q, const int32_t *decision)
 {
     const artreeformer *a = self(m);
-    int status = check_decisions(m, decision, 1);
+    int status = decisions_are_trees(decision, 1, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
     return status ? status
                   : network_plain(log_q, NULL, &m->params, m->n_taxa, a->d, a->heads, decision);
 }

@@ -250,6 +250,19 @@ int split_table_save(split_table *t, safetensors *s)
     return status ? status : tensor_parts_save(s, list, PARTS);
 }
 
+/* Whether all splits are of taxa that there are, some and not taxon 0. */
+static bool bits_are_right(const split_table *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        const uint64_t *split = split_table_bits(t, i);
+        const int32_t rest = t->n_taxa % 64;
+        const uint64_t beyond = rest ? ~(uint64_t)0 << rest : 0; /* bits of the last word */
+        if (split_has(split, 0) || split[t->words - 1] & beyond || split_size(split, t->n_taxa) < 1)
+            return false;
+    }
+    return true;
+}
+
 int split_table_load(split_table *t, safetensors *s, const char *file, diag *d)
 {
     tensor_part list[PARTS];
@@ -260,9 +273,16 @@ int split_table_load(split_table *t, safetensors *s, const char *file, diag *d)
     list_parts(list, t);
     if (!status)
         status = tensor_parts_load(list, PARTS, s, file, d);
+    if (!status && !bits_are_right(t))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "%s are no splits of the taxa -- start anew with --redo", BITS);
+    if (status) {
+        t->count = 0;
+        return status;
+    }
     t->total = t->saved[0];
     t->doubt = t->saved[1];
-    return status;
+    return ART_OK;
 }
 
 void split_table_reset(split_table *s)

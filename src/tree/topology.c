@@ -97,6 +97,15 @@ static int32_t first_leaf(const topology *t, int32_t node)
     return node;
 }
 
+bool decisions_are_trees(const int32_t *decision, size_t count, int32_t n_taxa)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int32_t n = 3; n < n_taxa; n++, decision++)
+            if (*decision < 0 || *decision >= topology_edges(n))
+                return false;
+    return true;
+}
+
 void topology_postorder(int32_t *order, const topology *t)
 {
     int32_t count = topology_edges(t->n_leaves);

@@ -22,6 +22,8 @@
 #ifndef TREE_TOPOLOGY_H
 #define TREE_TOPOLOGY_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { TOPOLOGY_MAX_TAXA = 1 << 28 }; /* so that node and edge numbers, times 3, fit */
@@ -74,6 +76,9 @@ void topology_build(topology *t, const int32_t *decision);
  * NULL, edge_of[node] becomes the canonical edge number above each node of t (-1 for
  * taxon 0). O(N). */
 void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, int32_t *scratch);
+
+/* Whether decisions [count][N-3] are all of trees. */
+bool decisions_are_trees(const int32_t *decision, size_t count, int32_t n_taxa);
 
 /* All nodes but taxon 0, children before parents (depth first, child[0] before child[1]), as a
  * list [2 n_leaves - 3]. O(n_leaves). */

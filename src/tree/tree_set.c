@@ -157,6 +157,7 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
 }
 
 static const char DECISION[] = "trees.decision";
+static const double MOST = 9007199254740992.; /* 2^53: counts up to it are exact */
 
 /* What a checkpoint holds of it beside that. */
 enum { PARTS = 2 };
@@ -187,9 +188,17 @@ int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d)
     list_parts(list, set);
     if (!status)
         status = tensor_parts_load(list, PARTS, s, file, d);
+    if (!status && (!decisions_are_trees(set->decision, set->count, set->taxa.count) ||
+                    !(set->saved[0] >= 0 && set->saved[1] >= 0 && set->saved[1] <= MOST)))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                            "a set of trees that cannot be -- start anew with --redo");
+    if (status) {
+        set->count = 0;
+        return status;
+    }
     set->total = set->saved[0];
     set->n_trees = (size_t)set->saved[1];
-    return status;
+    return ART_OK;
 }
 
 size_t tree_set_credible(const tree_set *s, double share)

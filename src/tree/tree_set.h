@@ -53,7 +53,7 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
                   const tree_options *options, diag *d);
 
 /* As tensors "trees.*" of a checkpoint; the set must not change until s is freed. Loading replaces
- * the contents of a set on the same taxa; whether the decisions are of trees is not looked at. */
+ * the contents of a set on the same taxa. */
 int tree_set_save(tree_set *set, safetensors *s);
 int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d);
 
