@@ -91,8 +91,7 @@ void answering_hurry(answering *a)
  * end to waiting for them. */
 static bool is_enough(const answering *a, int passes)
 {
-    return passes >= (a->set.passes < LEAST_PASSES ? a->set.passes : LEAST_PASSES) &&
-           table_sampler_error(a->sampler) <= a->set.error &&
+    return passes >= LEAST_PASSES && table_sampler_error(a->sampler) <= a->set.error &&
            (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(a->sampler)));
 }
 
