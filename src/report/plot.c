@@ -104,7 +104,7 @@ static void put_even_axis(buffer *out, const axis *a, const axis *across, bool v
     for (int i = 0; width / step > 10; i++)
         step = ROUND[(i + 1) % 3] * power * pow(10, (i + 1) / 3);
     for (double k = ceil(a->low / step); k * step <= a->high; k++)
-        put_tick(out, a, across, vertical, k * step);
+        put_tick(out, a, across, vertical, k == 0 ? 0 : k * step); /* and not -0 */
 }
 
 static void put_axis(buffer *out, const axis *a, const axis *across, bool vertical)
