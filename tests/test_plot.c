@@ -129,6 +129,26 @@ static void columns_are_found(void **state)
     }
 }
 
+/* What MrBayes (two versions) and BEAST write. */
+static void tables_of_other_programs(void **state)
+{
+    (void)state;
+    static const char *const text[] = {
+        "[ID: 7509243380]\nGen\tLnL\tLnPr\tTL\n0\t-3.6e+04\t3.4e+01\t1.1\n",
+        "[ID: 1]\nGen\tlnLike\tlnPrior\tTL\n0\t-3.6e+04\t3.4e+01\t1.1\n",
+        "# BEAST v1\n# Sun\nGen\tLnPr\tLnL\n0\t34\t-36000\n",
+    };
+    static const char *const name[][2] = {{"LnL", "LnPr"}, {"lnLike", "lnPrior"}};
+    for (int i = 0; i < 6; i++) {
+        columns c;
+        check_status(columns_read(&c, scratch_write("t", text[i / 2]), name[i % 2], 2, NULL, NULL));
+        assert_int_equal(c.rows, 1);
+        check_near(c.value[0], -36000, 0);
+        check_near(c.value[1], 34, 0);
+        columns_free(&c);
+    }
+}
+
 static void bad_tables_are_explained(void **state)
 {
     (void)state;
@@ -138,7 +158,7 @@ static void bad_tables_are_explained(void **state)
         {"", "t: error: no column 'x'"},
         {"step\ty\n1\t2\n", "t: error: no column 'x'"},
         {"x\ty\n1\t2\n1\tword\n", "t:3:3: error: 'word' in column 'y' is not a number"},
-        {"x\ty\n1\t2\n1\n", "t:3:1: error: 1 fields, but the first line names 2"},
+        {"x\ty\n1\t2\n1\n", "t:3:1: error: 1 fields, but the line of names has 2"},
         {"x\ty\n1\tnan\n", "t:2:3: error: 'nan' in column 'y' is not a number"},
         {"{\"x\":1,\"y\":2}\n{\"x\":\n", "t:2:1: error: not a JSON object"},
         {"{\"x\":1,\"y\":2}\n[1]\n", "t:2:1: error: not a JSON object"},
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(one_value_has_an_axis),
         cmocka_unit_test(diagonals_go_through_equal_points),
         in_scratch_folder(columns_are_found),
+        in_scratch_folder(tables_of_other_programs),
         in_scratch_folder(bad_tables_are_explained),
         in_scratch_folder(tables_survive_short_memory),
         in_scratch_folder(runs_are_compared),

@@ -27,7 +27,7 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_FILES(settings, tables, "TABLES", REQUIRED,
                  "tab-separated with names in the first line, or JSON lines: PREFIX.metrics.jsonl "
-                 "of a run; - is standard input"),
+                 "of a run, PREFIX.trace.tsv, .p of MrBayes; - is standard input"),
     OPTION_HEADING("What to draw"),
     OPTION_TEXT(settings, x, "--x-axis", OPTIONAL, "NAME", "column along the horizontal axis"),
     OPTION_TEXT(settings, y, "--y-axis", REQUIRED, "NAMES",

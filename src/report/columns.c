@@ -29,11 +29,23 @@ static int n_wanted(const reader *r)
     return r->out->count + (r->out->label != NULL);
 }
 
+/* What versions of MrBayes call the same column. */
+static const char *const TWINS[][2] = {{"LnL", "lnLike"}, {"LnPr", "lnPrior"}};
+
+static bool is_same(const char *a, const char *b)
+{
+    bool same = strcmp(a, b) == 0;
+    for (size_t i = 0; i < sizeof TWINS / sizeof TWINS[0]; i++)
+        for (int k = 0; k < 2; k++)
+            same |= strcmp(a, TWINS[i][k]) == 0 && strcmp(b, TWINS[i][!k]) == 0;
+    return same;
+}
+
 /* A name that the table has: which of the wanted ones it is, or -1. */
 static int recognise(reader *r, const char *name)
 {
     for (int i = 0; i < n_wanted(r); i++) {
-        if (strcmp(r->wanted[i], name) == 0) {
+        if (is_same(r->wanted[i], name)) {
             r->found[i] = true;
             return i;
         }
@@ -138,6 +150,10 @@ static int use_value(reader *r, int *column, const char *text, size_t n)
 static int read_tabs(reader *r)
 {
     const char *line = r->in->text;
+    while (*line == '[' || *line == '#') { /* MrBayes and BEAST say something first */
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
     size_t length = strcspn(line, "\n");
     const size_t fields = n_fields(line, length);
     int *column = mem_zeros(fields, sizeof *column);
@@ -149,7 +165,7 @@ static int read_tabs(reader *r)
             continue;
         if (n_fields(line, length) != fields)
             status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, line),
-                                "%zu fields, but the first line names %zu -- they are separated "
+                                "%zu fields, but the line of names has %zu -- they are separated "
                                 "by single tabs",
                                 n_fields(line, length), fields);
         if (!status)

@@ -2,6 +2,8 @@
  *
  * A table is tab-separated with the names in its first line, or JSON lines: one object a line,
  * as in <prefix>.metrics.jsonl. A row that has nothing, "-" or null in a column has NAN there.
+ * Lines before the names that begin with [ or #, as in the .p files of MrBayes and the logs of
+ * BEAST, are passed over; LnL and lnLike, LnPr and lnPrior of MrBayes are the same column.
  *
  *     const char *name[] = {"step", "kl"};
  *     columns c;
