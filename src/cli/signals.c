@@ -13,8 +13,7 @@
 struct signals {
     pthread_t thread;
     sigset_t set;
-    sigset_t before;
-    atomic_int stop; /* the signal's number */
+    atomic_bool stop;
     atomic_bool save;
     atomic_bool closing;
 };
@@ -28,7 +27,7 @@ static void *wait_for_signals(void *argument)
             break;
         if (number == SIGUSR1)
             atomic_store(&s->save, true);
-        else if (atomic_exchange(&s->stop, number))
+        else if (atomic_exchange(&s->stop, true))
             _exit(exit_code(ART_ERR_STOPPED));
     }
     return NULL;
@@ -50,9 +49,8 @@ int signals_start(signals **out)
     }
     sigaddset(&s->set, SIGTERM);
     sigaddset(&s->set, SIGUSR1);
-    if (pthread_sigmask(SIG_BLOCK, &s->set, &s->before) != 0 ||
+    if (pthread_sigmask(SIG_BLOCK, &s->set, NULL) != 0 ||
         pthread_create(&s->thread, NULL, wait_for_signals, s) != 0) {
-        pthread_sigmask(SIG_SETMASK, &s->before, NULL);
         free(s);
         return ART_ERR_NOMEM;
     }
@@ -67,21 +65,15 @@ void signals_end(signals *s)
     atomic_store(&s->closing, true);
     pthread_kill(s->thread, SIGTERM);
     pthread_join(s->thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &s->before, NULL);
     free(s);
 }
 
 bool signals_stop(const signals *s)
 {
-    return atomic_load(&s->stop) != 0;
+    return atomic_load(&s->stop);
 }
 
 bool signals_save(signals *s)
 {
     return atomic_exchange(&s->save, false);
-}
-
-int signals_number(const signals *s)
-{
-    return atomic_load(&s->stop);
 }

@@ -14,10 +14,12 @@
 typedef struct signals signals;
 
 int signals_start(signals **out);
-void signals_end(signals *s); /* stops listening and restores the mask; NULL is fine */
 
-bool signals_stop(const signals *s);  /* a stop was asked for */
-bool signals_save(signals *s);        /* a checkpoint was asked for since the last call */
-int signals_number(const signals *s); /* the signal that asked to stop, 0 if none */
+/* Stops listening; NULL is fine. The signals stay blocked: the program is about to end, and its
+ * exit code says what the run came to, not that a signal arrived a moment too late. */
+void signals_end(signals *s);
+
+bool signals_stop(const signals *s); /* a stop was asked for */
+bool signals_save(signals *s);       /* a checkpoint was asked for since the last call */
 
 #endif
