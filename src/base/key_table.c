@@ -124,9 +124,7 @@ int key_table_load(key_table *t, const char *name, tensor_dtype dtype, safetenso
     key_table_clear(t);
     int status = tensor_parts_check(&part, 1, s, file, d);
     if (!status && t->size == 0 && count > 1)
-        status =
-            diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                       "%s has the empty row %zu times -- start anew with --redo", name, count);
+        status = tensor_parts_error(d, file, "%s has the empty row %zu times", name, count);
     if (!status)
         status = key_table_reserve(t, count);
     part.data = t->key; /* it may have moved */
@@ -134,8 +132,7 @@ int key_table_load(key_table *t, const char *name, tensor_dtype dtype, safetenso
         status = tensor_parts_load(&part, 1, s, file, d);
     for (size_t i = 0; i < count && !status; i++)
         if (key_table_put(t, key_table_at(t, i)) != i)
-            status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                                "%s has a row twice -- start anew with --redo", name);
+            status = tensor_parts_error(d, file, "%s has a row twice", name);
     if (status)
         key_table_clear(t);
     return status;

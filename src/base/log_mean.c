@@ -1,5 +1,7 @@
 #include "base/log_mean.h"
 
+#include "base/tensor_parts.h"
+
 #include <math.h>
 
 /* Expresses the sums relative to another top. */
@@ -56,8 +58,6 @@ double log_mean_ess(const log_mean *m)
     return m->sum > 0 ? m->sum * m->sum / m->squares : 0;
 }
 
-static const double MOST = 9007199254740992.; /* 2^53: counts up to it are exact */
-
 void log_mean_store(double number[LOG_MEAN_NUMBERS], const log_mean *m)
 {
     number[0] = (double)m->count;
@@ -69,7 +69,7 @@ void log_mean_store(double number[LOG_MEAN_NUMBERS], const log_mean *m)
 bool log_mean_restore(log_mean *m, const double number[LOG_MEAN_NUMBERS])
 {
     *m = (log_mean){0};
-    if (!(number[0] >= 0 && number[0] <= MOST && number[2] >= 0 && number[3] >= 0))
+    if (!tensor_count(number[0]) || !(number[2] >= 0 && number[3] >= 0))
         return false;
     *m = (log_mean){(int64_t)number[0], number[1], number[2], number[3]};
     return true;

@@ -2,6 +2,8 @@
 
 #include "artreeformer.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 int tensor_parts_save(safetensors *s, const tensor_part *part, size_t n)
@@ -23,11 +25,9 @@ int tensor_parts_check(const tensor_part *part, size_t n, safetensors *s, const 
 {
     for (size_t i = 0; i < n; i++)
         if (!is_there(&part[i], safetensors_use(s, part[i].name)))
-            return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                              "%s is not there as %zu x %zu numbers of type %s -- start anew with "
-                              "--redo",
-                              part[i].name, part[i].rows, part[i].width,
-                              tensor_dtype_name(part[i].dtype));
+            return tensor_parts_error(d, file, "%s is not there as %zu x %zu numbers of type %s",
+                                      part[i].name, part[i].rows, part[i].width,
+                                      tensor_dtype_name(part[i].dtype));
     return ART_OK;
 }
 
@@ -46,4 +46,20 @@ size_t tensor_rows(const safetensors *s, const char *name)
 {
     const tensor *t = safetensors_find(s, name);
     return t && t->rank > 0 ? t->shape[0] : 0;
+}
+
+bool tensor_count(double number)
+{
+    return number >= 0 && number <= 0x1p53 && floor(number) == number;
+}
+
+int tensor_parts_error(diag *d, const char *file, const char *format, ...)
+{
+    char text[256];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(text, sizeof text, format, rest);
+    va_end(rest);
+    return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
+                      "%s -- start anew with --redo", text);
 }

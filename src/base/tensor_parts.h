@@ -14,6 +14,8 @@
 
 #include "base/safetensors.h"
 
+#include <stdbool.h>
+
 typedef struct tensor_part {
     const char *name;
     tensor_dtype dtype;
@@ -34,5 +36,13 @@ int tensor_parts_check(const tensor_part *part, size_t n, safetensors *s, const 
 
 /* The rows that a tensor has in the file; 0 if there is none. */
 size_t tensor_rows(const safetensors *s, const char *name);
+
+/* Is this a count that was kept as a double? Whole numbers up to 2^53 are exact. */
+bool tensor_count(double number);
+
+/* Parts are there, but cannot be what a run has saved: says so, with the advice to start anew, and
+ * returns ART_ERR_MISMATCH. */
+int tensor_parts_error(diag *d, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -58,8 +58,7 @@ int best_trees_load(best_trees *b, safetensors *s, const char *file, diag *d)
     if (!safetensors_find(s, TREES))
         return ART_OK;
     if (tensor_rows(s, TREES) > BEST_TREES_KEPT)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "more best trees than are kept -- start anew with --redo");
+        return tensor_parts_error(d, file, "more best trees than are kept");
     int status = tensor_parts_load(&part, 1, s, file, d);
     if (!status)
         status = key_table_load(&b->trees, TREES, TENSOR_I32, s, file, d);

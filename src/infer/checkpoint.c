@@ -1,6 +1,7 @@
 #include "infer/checkpoint.h"
 
 #include "artreeformer.h"
+#include "base/tensor_parts.h"
 #include "tree/topology.h"
 
 #include <errno.h>
@@ -138,8 +139,7 @@ int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const ch
 {
     if (decisions_are_trees(decision, count, n_taxa))
         return ART_OK;
-    return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                      "decisions that make no tree -- start anew with --redo");
+    return tensor_parts_error(d, file, "decisions that make no tree");
 }
 
 int checkpoint_remove(const char *prefix, diag *d)

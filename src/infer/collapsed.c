@@ -315,8 +315,7 @@ static int load_state(collapsed *c, safetensors *s, const char *file, diag *d)
     if (!counts_are_right(c) || !log_mean_restore(&c->weights, m + 1) ||
         !log_mean_restore(&c->outside, m + 1 + LOG_MEAN_NUMBERS) ||
         !log_mean_restore(&c->missed, m + 1 + 2 * LOG_MEAN_NUMBERS))
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "a stage that does not exist -- start anew with --redo");
+        return tensor_parts_error(d, file, "a stage that does not exist");
     c->stage = (collapsed_stage)n[0];
     c->n_rounds = (int)n[1];
     c->expanded_before = n[2];
@@ -338,7 +337,6 @@ int collapsed_load(collapsed *c, safetensors *s, const char *file, diag *d)
     if (!status)
         status = table_fit_load(&c->fit, &c->table, s, file, d);
     if (!status && c->stage > COLLAPSED_IMPROVE && !c->fit.trainer)
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "a stage without its fit -- start anew with --redo");
+        status = tensor_parts_error(d, file, "a stage without its fit");
     return status;
 }

@@ -151,8 +151,7 @@ int posterior_load(posterior *p, safetensors *s, const char *file, diag *d)
         return status;
     if (p->saved_counts[0] < 0 || p->saved_counts[0] > p->room || p->saved_counts[1] < 0 ||
         p->saved_counts[1] > UINT32_MAX || p->saved_levels[1] < 0)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "a sample that cannot be -- start anew with --redo");
+        return tensor_parts_error(d, file, "a sample that cannot be");
     p->count = (int)p->saved_counts[0];
     p->batches = p->saved_counts[1];
     p->reference = p->saved_counts[2] ? p->saved_levels[0] : -HUGE_VAL;

@@ -275,8 +275,7 @@ int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const 
     if (!safetensors_find(s, list[0].name))
         return ART_OK;
     if (t->count == 0)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "a fit without trees -- start anew with --redo");
+        return tensor_parts_error(d, file, "a fit without trees");
     int status = tensor_parts_load(list, PARTS, s, file, d);
     if (status)
         return status;

@@ -107,8 +107,7 @@ bool table_sampler_is_saved(const safetensors *from)
 
 static int damaged(const char *file, diag *d)
 {
-    return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                      "draws that do not fit together -- start anew with --redo");
+    return tensor_parts_error(d, file, "draws that do not fit together");
 }
 
 /* Whether the counts lead nowhere that does not exist. */

@@ -264,9 +264,7 @@ int topology_table_load(topology_table *t, safetensors *s, const char *file, dia
     int status = ART_OK;
     t->count = 0;
     if (count > t->capacity)
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "%zu topologies, more than there is room for -- start anew with --redo",
-                            count);
+        status = tensor_parts_error(d, file, "%zu topologies, more than there is room for", count);
     else if (count > t->room)
         status = grow(t, count);
     list_parts(list, t, count);

@@ -274,8 +274,7 @@ int split_table_load(split_table *t, safetensors *s, const char *file, diag *d)
     if (!status)
         status = tensor_parts_load(list, PARTS, s, file, d);
     if (!status && !bits_are_right(t))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "%s are no splits of the taxa -- start anew with --redo", BITS);
+        status = tensor_parts_error(d, file, "%s are no splits of the taxa", BITS);
     if (status) {
         t->count = 0;
         return status;

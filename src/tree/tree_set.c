@@ -157,7 +157,6 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
 }
 
 static const char DECISION[] = "trees.decision";
-static const double MOST = 9007199254740992.; /* 2^53: counts up to it are exact */
 
 /* What a checkpoint holds of it beside that. */
 enum { PARTS = 2 };
@@ -189,9 +188,8 @@ int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d)
     if (!status)
         status = tensor_parts_load(list, PARTS, s, file, d);
     if (!status && (!decisions_are_trees(set->decision, set->count, set->taxa.count) ||
-                    !(set->saved[0] >= 0 && set->saved[1] >= 0 && set->saved[1] <= MOST)))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                            "a set of trees that cannot be -- start anew with --redo");
+                    !(set->saved[0] >= 0) || !tensor_count(set->saved[1])))
+        status = tensor_parts_error(d, file, "a set of trees that cannot be");
     if (status) {
         set->count = 0;
         return status;
