@@ -427,6 +427,11 @@ static void methods_have_their_own_options(void **state)
         {"infer -s a.fasta --table-memory 5Q", 2, NULL, "--table-memory: bad value '5Q'"},
         {"infer -s a.fasta --time-limit -1", 2, NULL, "--time-limit: bad value '-1'"},
         {"infer -s a.fasta --evidence-particles 1", 2, NULL, "needs two at least"},
+        {"infer -s a.fasta --evidence-particles 3000000", 2, NULL, "more than 2147483647 draws"},
+        {"infer -s a.fasta --method vbpi --evidence-particles 30000 --evidence-repeats 100000", 2,
+         NULL, "more than 2147483647 draws"},
+        {"parsimony -s a.fasta --evidence-particles 30000 --evidence-repeats 100000", 2, NULL,
+         "more than 2147483647 draws"},
         {"infer -s a.fasta --hidden 10 --heads 4", 2, NULL, "not divisible"},
         /* the smallest that is allowed */
         {"infer -s a.fasta --hidden 8 --heads 2 --branch-hidden 8 --gap 0 --rounds 1 --fit-steps 1 "

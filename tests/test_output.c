@@ -6,9 +6,11 @@
 #include "base/output.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void check_file(const char *path, const char *expected)
@@ -32,22 +34,8 @@ static void appears_only_when_closed(void **state)
     check_file(path, "7 new\n");
     assert_int_equal(scratch_count(), 1);
     check_status(output_close(&o, NULL)); /* a closed one: nothing happens */
-    output_discard(&o);
     check_file(path, "7 new\n");
-}
-
-static void discarded_leaves_the_old_one(void **state)
-{
-    (void)state;
-    const char *path = scratch_write("result", "old");
-    output o;
-    check_status(output_open(&o, path, NULL));
-    output_text(&o, "new");
-    output_discard(&o);
-    check_file(path, "old");
-    assert_int_equal(scratch_count(), 1);
     output zero = {0};
-    output_discard(&zero);
     check_status(output_close(&zero, NULL));
 }
 
@@ -168,7 +156,7 @@ static void impossible_places_are_refused(void **state)
         output o;
         assert_int_equal(output_open(&o, bad[i], &d), ART_ERR_IO);
         assert_int_equal(d.errors, 1);
-        output_discard(&o);
+        check_status(output_close(&o, NULL)); /* nothing is open */
         diag_free(&d);
     }
     assert_int_equal(scratch_count(), 1);
@@ -185,13 +173,50 @@ static void logs_grow_and_are_cut_back(void **state)
     check_file(path, "one\n");
     assert_int_equal(o.length, 4);
     output_text(&o, "two\n");
+    check_status(output_sync(&o));
+    check_file(path, "one\ntwo\n");
     check_status(output_close(&o, NULL));
+    check_status(output_sync(&o)); /* a closed one: nothing */
     check_status(output_append(&o, path, 4, NULL));
     output_text(&o, "three\n");
     check_status(output_close(&o, NULL));
     check_file(path, "one\nthree\n");
     assert_int_equal(output_append(&o, path, 100, NULL), ART_ERR_IO);
     check_file(path, "one\nthree\n");
+}
+
+/* A file that a process with this number would have been writing. */
+static const char *left_by(const char *name, pid_t process)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s.%ld.0.tmp", name, (long)process);
+    return scratch_write(text, "half");
+}
+
+static void dead_writers_are_swept_away(void **state)
+{
+    (void)state;
+    char prefix[512];
+    pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, NULL, 0), gone);
+    left_by("run.ckp.safetensors", gone);
+    left_by("run.json", getpid());
+    assert_int_equal(scratch_count(), 2);
+    snprintf(prefix, sizeof prefix, "%s", scratch_path("run"));
+    output_sweep(prefix);
+    assert_int_equal(scratch_count(), 0);
+    left_by("run.json", getppid()); /* at work */
+    left_by("runner.json", gone);   /* another prefix */
+    scratch_write("run.tmp", "mine");
+    scratch_write("run.1.tmp", "mine");
+    scratch_write("run.a.b.tmp", "mine");
+    scratch_write("run.json.12x.0.tmp", "mine");
+    scratch_write("run.json", "mine");
+    output_sweep(prefix);
+    assert_int_equal(scratch_count(), 7);
+    output_sweep(scratch_path("none/run")); /* no such folder */
 }
 
 static void every_allocation_may_fail(void **state)
@@ -235,7 +260,6 @@ static void results_are_named_by_prefix_and_suffix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_scratch_folder(appears_only_when_closed),
-                                       in_scratch_folder(discarded_leaves_the_old_one),
                                        in_scratch_folder(long_texts_arrive_whole),
                                        in_scratch_folder(fields_keep_tables_whole),
                                        in_scratch_folder(has_the_permissions_of_a_new_file),
@@ -244,6 +268,7 @@ int main(void)
                                        in_scratch_folder(links_are_followed),
                                        in_scratch_folder(impossible_places_are_refused),
                                        in_scratch_folder(logs_grow_and_are_cut_back),
+                                       in_scratch_folder(dead_writers_are_swept_away),
                                        in_scratch_folder(results_are_named_by_prefix_and_suffix)};
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -29,7 +29,9 @@ static const char SIMULATED[] = "simulate -n 10 -l 150 --seed 4 --quiet --redo -
 
 enum { MAX_ARGUMENTS = 40 };
 
-enum { KILLS = 100, COLLAPSED_KILLS = 20, STOPS = 8, STOPS_TOO_LATE = 30 };
+enum { LONGEST_WAIT = 60000 }; /* milliseconds */
+
+enum { STOPS = 8, STOPS_TOO_LATE = 30 };
 
 typedef struct place {
     char folder[64], alignment[96], prefix[96];
@@ -71,6 +73,11 @@ static const struct kind {
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
 };
+
+static void place_open_for(place *p, const char *command)
+{
+    (strcmp(command, "collapsed") == 0 ? place_open_simulated : place_open)(p);
+}
 
 /* The command line of a small run, with extra arguments behind. */
 static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char *command,
@@ -149,7 +156,7 @@ static void pause_for(double seconds)
 
 static void wait_for(const place *p, const char *suffix)
 {
-    for (int i = 0; i < 10000 && !has_file(p, suffix); i++)
+    for (int i = 0; i < LONGEST_WAIT && !has_file(p, suffix); i++)
         pause_for(0.001);
     assert_true(has_file(p, suffix));
 }
@@ -167,6 +174,31 @@ static char *contents(const place *p, const char *suffix, size_t *length)
     text[*length] = '\0';
     fclose(file);
     return text;
+}
+
+/* How many sessions the log tells of. */
+static int sessions(const place *p)
+{
+    size_t n;
+    int count = 0;
+    if (!has_file(p, ".log"))
+        return 0;
+    char *text = contents(p, ".log", &n);
+    for (const char *at = text; (at = strstr(at, "settings: ")); at++)
+        count++;
+    free(text);
+    return count;
+}
+
+/* Starts a run and waits until it listens to signals. */
+static pid_t start_listening(const place *p, const char *command, const char *extra)
+{
+    const int before = sessions(p);
+    pid_t child = start(p, command, extra);
+    for (int i = 0; i < LONGEST_WAIT && sessions(p) <= before; i++)
+        pause_for(0.001);
+    assert_true(sessions(p) > before);
+    return child;
 }
 
 /* JSON text without the members that tell of time and memory and of file names. */
@@ -202,10 +234,6 @@ static void same_metrics(const char *a, const char *b)
     }
 }
 
-static const char *const SAME_BYTES[] = {".model.safetensors", ".trees",     ".trace.tsv",
-                                         ".trprobs",           ".contree",   ".con.tre",
-                                         ".map.nwk",           ".splits.tsv"};
-
 /* The same text but for the names of the folders, which are equally long. */
 static void same_report(const place *a, const place *b, const char *suffix)
 {
@@ -219,27 +247,48 @@ static void same_report(const place *a, const place *b, const char *suffix)
     free(y);
 }
 
-/* Both runs have ended and left the same. */
-static void same_results(const place *a, const place *b)
+static void same_bytes(const place *a, const place *b, const char *suffix)
 {
     size_t n, m;
-    for (size_t i = 0; i < sizeof SAME_BYTES / sizeof SAME_BYTES[0]; i++) {
-        char *x = contents(a, SAME_BYTES[i], &n), *y = contents(b, SAME_BYTES[i], &m);
-        if (n != m || memcmp(x, y, n) != 0)
-            fail_msg("%s differs", SAME_BYTES[i]);
-        free(x);
-        free(y);
-    }
-    same_report(a, b, ".report.txt");
-    same_report(a, b, ".report.html");
-    char *x = contents(a, ".metrics.jsonl", &n), *y = contents(b, ".metrics.jsonl", &m);
-    same_metrics(x, y);
+    char *x = contents(a, suffix, &n), *y = contents(b, suffix, &m);
+    if (n != m || memcmp(x, y, n) != 0)
+        fail_msg("%s differs", suffix);
     free(x);
     free(y);
-    x = contents(a, ".json", &n);
-    y = contents(b, ".json", &m);
+}
+
+static void same_file(const place *a, const place *b, const char *suffix)
+{
+    size_t n, m;
+    if (strncmp(suffix, ".report.", 8) == 0) {
+        same_report(a, b, suffix);
+    } else if (strcmp(suffix, ".metrics.jsonl") == 0) {
+        char *x = contents(a, suffix, &n), *y = contents(b, suffix, &m);
+        same_metrics(x, y);
+        free(x);
+        free(y);
+    } else if (strcmp(suffix, ".json") != 0) {
+        same_bytes(a, b, suffix);
+    }
+}
+
+/* Both runs have ended and left the same: all the files of which the results tell, and those. */
+static void same_results(const place *a, const place *b)
+{
+    size_t n, m, i;
+    json_t *path;
+    char *x = contents(a, ".json", &n), *y = contents(b, ".json", &m);
     char *p = without_times(x), *q = without_times(y);
     assert_string_equal(p, q);
+    json_t *results = json_loads(x, 0, NULL);
+    const json_t *files = json_object_get(results, "files");
+    assert_true(json_array_size(files) >= 5);
+    json_array_foreach(files, i, path)
+    {
+        assert_memory_equal(json_string_value(path), a->prefix, strlen(a->prefix));
+        same_file(a, b, json_string_value(path) + strlen(a->prefix));
+    }
+    json_decref(results);
     free(x);
     free(y);
     free(p);
@@ -263,36 +312,72 @@ static void any_number_of_threads(void **state)
     place_close(&one);
 }
 
-/* SIGKILL at random instants, a hundred of them. Steps are made to take longer than the program
- * takes to start, so that most of the kills meet it at work. */
-static void killed_and_resumed(void **state)
+static double now(void)
 {
-    (void)state;
+    struct timespec time;
+    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &time), 0);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* A straight run, and how long it takes. */
+static double run_straight(place *p, const char *command, const char *extra)
+{
+    place_open_for(p, command);
+    const double begun = now();
+    expect(p, command, extra, 0, strcmp(command, "collapsed") == 0 ? "round 3" : NULL);
+    return now() - begun;
+}
+
+/* SIGKILL at random instants, on one thread and on two. */
+static void check_kills(const char *command, int wanted, uint64_t seed)
+{
     place straight, broken;
-    place_open(&straight);
-    expect(&straight, "infer", "-T 1", 0, NULL);
-    rng r = rng_at(17, RNG_TEST, 0, 0);
-    int kills = 0, rounds = 0;
-    while (kills < KILLS) {
-        place_open(&broken);
-        for (int done = 0; !done; rounds++) {
-            assert_true(rounds < 10 * KILLS);
-            pid_t child = start(&broken, "infer", "-T 2 --checkpoint-every 0.01");
-            pause_for(0.25 * rng_uniform(&r));
+    const double whole = run_straight(&straight, command, "-T 1");
+    rng r = rng_at(seed, RNG_TEST, 0, 0);
+    int kills = 0, resumed = 0;
+    for (int runs = 0; kills < wanted; runs++) {
+        place_open_for(&broken, command);
+        assert_true(runs < 10 * wanted);
+        for (int done = 0; !done;) {
+            pid_t child =
+                start(&broken, command,
+                      runs % 2 ? "-T 1 --checkpoint-every 0.001" : "-T 2 --checkpoint-every 0.001");
+            pause_for(0.8 * whole * rng_uniform(&r));
             kill(child, SIGKILL);
-            int code = finish(child);
+            const int code = finish(child);
             done = code == 0;
             assert_true(done || code == 128 + SIGKILL);
             kills += !done;
-            if (kills >= KILLS && !done) {
-                expect(&broken, "infer", "-T 2", 0, NULL);
+            resumed += !done && has_file(&broken, ".ckp.safetensors");
+            if (kills >= wanted && !done) {
+                expect(&broken, command, "-T 2", 0, NULL);
                 done = 1;
             }
         }
         same_results(&straight, &broken);
         place_close(&broken);
     }
+    /* the others died before there was anything to save */
+    assert_true(resumed > wanted / 4);
     place_close(&straight);
+}
+
+static void killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("infer", 100, 17);
+}
+
+static void parsimony_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("parsimony", 20, 20);
+}
+
+static void collapsed_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("collapsed", 20, 18);
 }
 
 static void asked_to_stop(void **state)
@@ -304,15 +389,15 @@ static void asked_to_stop(void **state)
     expect(&straight, "infer", "-T 2 --steps 3000", 0, NULL);
     place_open(&stopped);
     for (int i = 0; i < 2; i++) {
-        pid_t child = start(&stopped, "infer", "-T 2 --steps 3000");
-        wait_for(&stopped, ".log");
-        pause_for(0.3);
+        pid_t child = start_listening(&stopped, "infer", "-T 2 --steps 3000");
+        pause_for(0.1);
         kill(child, SIGNALS[i]);
-        time_t begun = time(NULL);
+        kill(child, SIGNALS[i]); /* at once: the same wish */
+        const double asked = now();
         assert_int_equal(finish(child), 75);
-        assert_true(time(NULL) - begun <= 5);
+        assert_true(now() - asked <= 5);
     }
-    expect(&stopped, "infer", "-T 2 --steps 3000 --time-limit 0.2", 75, "time limit");
+    expect(&stopped, "infer", "-T 2 --steps 3000 --time-limit 0.1", 75, "time limit");
     expect(&stopped, "infer", "-T 2 --steps 3000", 0, "going on");
     same_results(&straight, &stopped);
     expect(&stopped, "infer", "-T 2 --steps 3000", 0, "finished already");
@@ -346,8 +431,7 @@ static void asked_to_save(void **state)
     char path[160];
     place_open(&p);
     snprintf(path, sizeof path, "%s.ckp.safetensors", p.prefix);
-    pid_t child = start(&p, "infer", "-T 1 --steps 100000");
-    wait_for(&p, ".log");
+    pid_t child = start_listening(&p, "infer", "-T 1 --steps 100000");
     for (int i = 0; i < 100 && access(path, F_OK) != 0; i++) {
         pause_for(0.1);
         kill(child, SIGUSR1);
@@ -426,12 +510,13 @@ static void damaged_checkpoints(void **state)
     expect(&straight, "infer", "--steps 2000", 0, NULL);
     snprintf(path[0], sizeof path[0], "%s.ckp.safetensors", p.prefix);
     snprintf(path[1], sizeof path[1], "%s.ckp.prev.safetensors", p.prefix);
-    expect(&p, "infer", "--steps 2000 --time-limit 0.3 --checkpoint-every 0.01", 75, NULL);
+    for (int i = 0; i < 2; i++) /* each leaves a checkpoint */
+        expect(&p, "infer", "--steps 2000 --time-limit 0.01", 75, NULL);
     assert_int_equal(truncate(path[0], 100), 0);
     expect(&p, "infer", "--steps 2000", 0, "previous checkpoint");
     same_results(&straight, &p);
-    expect(&p, "infer", "--steps 2000 --redo --time-limit 0.2", 75, NULL);
-    expect(&p, "infer", "--steps 2000 --time-limit 0.1", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --redo --time-limit 0.01", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.01", 75, NULL);
     assert_int_equal(truncate(path[0], 100), 0);
     assert_int_equal(truncate(path[1], 100), 0);
     expect(&p, "infer", "--steps 2000", 2, "--redo");
@@ -449,7 +534,7 @@ static void checkpoint_with_too_much(void **state)
     double extra = 1;
     safetensors s = {0};
     place_open(&p);
-    expect(&p, "infer", "--steps 2000 --time-limit 0.1", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.01", 75, NULL);
     check_status(checkpoint_read(&s, name, sizeof name, &is_previous, p.prefix, NULL));
     check_status(safetensors_add(&s, "something.else", TENSOR_F64, 1, (size_t[]){1}, &extra));
     check_status(checkpoint_write(&s, p.prefix, false, NULL));
@@ -469,7 +554,7 @@ static void full_device_loses_nothing(void **state)
     place_open(&p);
     place_open(&straight);
     expect(&straight, "infer", "--steps 2000", 0, NULL);
-    expect(&p, "infer", "--steps 2000 --time-limit 0.1", 75, NULL);
+    expect(&p, "infer", "--steps 2000 --time-limit 0.01", 75, NULL);
     char *saved = contents(&p, ".ckp.safetensors", &n);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
@@ -492,67 +577,16 @@ static void full_device_loses_nothing(void **state)
     place_close(&straight);
 }
 
-static double now(void)
-{
-    struct timespec time;
-    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &time), 0);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* A straight run of the collapsed method, and how long it takes. */
-static double collapsed_straight(place *p, const char *extra)
-{
-    place_open_simulated(p);
-    const double begun = now();
-    expect(p, "collapsed", extra, 0, "round 3");
-    return now() - begun;
-}
-
-/* The collapsed method, with SIGKILL at random instants, on one thread and on two. */
-static void collapsed_killed_and_resumed(void **state)
-{
-    (void)state;
-    place straight, broken;
-    const double whole = collapsed_straight(&straight, "-T 1");
-    rng r = rng_at(18, RNG_TEST, 0, 0);
-    int kills = 0, resumed = 0;
-    for (int runs = 0; kills < COLLAPSED_KILLS; runs++) {
-        place_open_simulated(&broken);
-        for (int done = 0; !done;) {
-            pid_t child =
-                start(&broken, "collapsed",
-                      runs % 2 ? "-T 1 --checkpoint-every 0.001" : "-T 2 --checkpoint-every 0.001");
-            pause_for(0.8 * whole * rng_uniform(&r));
-            kill(child, SIGKILL);
-            const int code = finish(child);
-            done = code == 0;
-            assert_true(done || code == 128 + SIGKILL);
-            kills += !done;
-            resumed += !done && has_file(&broken, ".ckp.safetensors");
-            if (kills >= COLLAPSED_KILLS && !done) {
-                expect(&broken, "collapsed", "-T 2", 0, NULL);
-                done = 1;
-            }
-        }
-        same_results(&straight, &broken);
-        place_close(&broken);
-    }
-    /* the others died before there was anything to save */
-    assert_true(resumed > COLLAPSED_KILLS / 4);
-    place_close(&straight);
-}
-
 /* SIGTERM at any moment after the start: exploring, fitting, drawing, and in the final answer. */
 static void collapsed_asked_to_stop(void **state)
 {
     (void)state;
     place straight, stopped;
-    const double whole = collapsed_straight(&straight, "-T 2");
+    const double whole = run_straight(&straight, "collapsed", "-T 2");
     int stops = 0;
     for (int i = 0; i < STOPS; i++) {
         place_open_simulated(&stopped);
-        pid_t child = start(&stopped, "collapsed", "-T 2");
-        wait_for(&stopped, ".log");
+        pid_t child = start_listening(&stopped, "collapsed", "-T 2");
         pause_for(whole * i / STOPS);
         kill(child, SIGTERM);
         const double asked = now();
@@ -574,12 +608,15 @@ static void collapsed_asked_to_stop(void **state)
 static void collapsed_in_limited_time(void **state)
 {
     (void)state;
-    static const char *const LIMITS[] = {"-T 2 --time-limit 1", "-T 1 --time-limit 0.001"};
+    place straight;
+    const double whole = run_straight(&straight, "collapsed", "-T 2");
     for (int i = 0; i < 2; i++) {
         place p;
         size_t n;
+        char limit[64];
+        snprintf(limit, sizeof limit, "-T 2 --time-limit %.3f", i ? 0.001 : 0.7 * whole);
         place_open_simulated(&p);
-        expect(&p, "collapsed", LIMITS[i], 0, i ? "may be too small" : "log evidence");
+        expect(&p, "collapsed", limit, 0, i ? "may be too small" : "log evidence");
         char *text = contents(&p, ".json", &n);
         json_t *results = json_loads(text, 0, NULL);
         assert_non_null(results);
@@ -588,15 +625,16 @@ static void collapsed_in_limited_time(void **state)
                    i ? 3 : 0.2);
         json_decref(results);
         free(text);
-        expect(&p, "collapsed", LIMITS[i], 0, "finished already");
+        expect(&p, "collapsed", limit, 0, "finished already");
         if (i) /* more time may have been given to it: it is not done */
             expect(&p, "collapsed", "-T 1", 3, "a time limit of 0.001 s ended them");
         char path[160];
         snprintf(path, sizeof path, "%s.trees", p.prefix);
         assert_int_equal(unlink(path), 0);
-        expect(&p, "collapsed", LIMITS[i], 3, "run.trees is gone");
+        expect(&p, "collapsed", limit, 3, "run.trees is gone");
         place_close(&p);
     }
+    place_close(&straight);
 }
 
 /* Cut by a time limit, then killed: that it was cut is not forgotten, though nothing limits the run
@@ -610,7 +648,8 @@ static void collapsed_cut_and_killed(void **state)
         assert_true(tries < 20);
         place_open_simulated(&p);
         pid_t child = start(&p, "collapsed", "-T 1 --time-limit 0.001 --checkpoint-every 0.001");
-        while (!has_file(&p, ".ckp.safetensors") && !has_file(&p, ".json"))
+        for (int i = 0;
+             i < LONGEST_WAIT && !has_file(&p, ".ckp.safetensors") && !has_file(&p, ".json"); i++)
             pause_for(0.001);
         kill(child, SIGKILL);
         const bool is_killed = finish(child) == 128 + SIGKILL && has_file(&p, ".ckp.safetensors");
@@ -645,6 +684,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(killed_and_resumed),
+        cmocka_unit_test(parsimony_killed_and_resumed),
         cmocka_unit_test(asked_to_stop),
         cmocka_unit_test(asked_to_stop_too_late),
         cmocka_unit_test(asked_to_save),

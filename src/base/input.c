@@ -376,13 +376,6 @@ void input_free(input *in)
     memset(in, 0, sizeof *in);
 }
 
-bool input_same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
 diag_place input_place(const input *in, const char *at)
 {
     size_t offset = (size_t)(at - in->text), newlines = 0;

@@ -55,10 +55,6 @@ int input_from_memory(input *in, const char *name, const void *data, size_t size
 
 void input_free(input *in); /* safe on a zeroed one */
 
-/* Are these two paths one existing file, by whatever links? To be asked before a file is
- * written that was named as input too. */
-bool input_same_file(const char *path, const char *other);
-
 /* Line and column of a place in the text (its end included). Costs at most INPUT_BLOCK bytes
  * of scanning, wherever the place is. */
 diag_place input_place(const input *in, const char *at);

@@ -3,9 +3,12 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +36,17 @@ static void release(output *o)
     o->used = o->room = 0;
 }
 
+static int status_of(const output *o)
+{
+    return o->error == 0 ? ART_OK : o->error == ENOMEM ? ART_ERR_NOMEM : ART_ERR_IO;
+}
+
 static int fail(output *o, const char *path, diag *d)
 {
-    int error = o->error;
-    diag_error(d, ART_ERR_IO, (diag_place){.file = path}, "cannot write: %s", strerror(error));
+    const int status = status_of(o);
+    diag_error(d, status, (diag_place){.file = path}, "cannot write: %s", strerror(o->error));
     release(o);
-    return error == ENOMEM ? ART_ERR_NOMEM : ART_ERR_IO;
+    return status;
 }
 
 static int start(output *o, const char *path)
@@ -239,7 +247,7 @@ void output_printf(output *o, const char *format, ...)
 int output_flush(output *o)
 {
     drain(o);
-    return o->error == 0 ? ART_OK : o->error == ENOMEM ? ART_ERR_NOMEM : ART_ERR_IO;
+    return status_of(o);
 }
 
 static void flush_to_disk(output *o)
@@ -247,6 +255,14 @@ static void flush_to_disk(output *o)
     /* EINVAL, ENOTSUP: a pipe, a terminal, a device, which have no disk behind them. */
     if (!o->error && fsync(o->descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
         set_error(o, errno);
+}
+
+int output_sync(output *o)
+{
+    drain(o);
+    if (o->path)
+        flush_to_disk(o);
+    return status_of(o);
 }
 
 /* Makes the rename itself durable. */
@@ -293,12 +309,39 @@ int output_close(output *o, diag *d)
     return ART_OK;
 }
 
-void output_discard(output *o)
+/* Is this <base>.*.<pid>.<number>.tmp, of a process that is gone? One of this process's number is
+ * of an earlier one: sweeping comes before writing. */
+static int is_left_over(const char *name, const char *base)
 {
-    if (o->temporary)
-        unlink(o->temporary);
-    if (o->path)
-        release(o);
+    const size_t n = strlen(base);
+    if (strncmp(name, base, n) != 0 || name[n] != '.')
+        return 0;
+    const char *end = strrchr(name + n, '.'), *at = end;
+    if (strcmp(end, ".tmp") != 0)
+        return 0;
+    for (int part = 0; part < 2; part++) {
+        const char *digit = at;
+        while (digit > name + n && isdigit((unsigned char)digit[-1]))
+            digit--;
+        if (digit == at || digit == name + n || digit[-1] != '.')
+            return 0;
+        at = digit - 1;
+    }
+    const long process = strtol(at + 1, NULL, 10);
+    return process == getpid() || (process > 0 && kill((pid_t)process, 0) != 0 && errno == ESRCH);
+}
+
+void output_sweep(const char *prefix)
+{
+    const char *slash = strrchr(prefix, '/');
+    char *path = slash ? mem_text(prefix, (size_t)(slash - prefix) + 1) : NULL;
+    DIR *folder = slash && !path ? NULL : opendir(path ? path : ".");
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        if (is_left_over(entry->d_name, slash ? slash + 1 : prefix))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    free(path);
 }
 
 int output_whole(const char *path, const void *bytes, size_t n, diag *d)

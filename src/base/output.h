@@ -58,6 +58,10 @@ void output_field(output *o, const char *text);
 /* Hands the buffer to the system. ART_ERR_IO if that or anything before failed. */
 int output_flush(output *o);
 
+/* The same, and waits until the disk has it: what is said of the file elsewhere then holds after a
+ * power cut too. Nothing on a zeroed or closed output. */
+int output_sync(output *o);
+
 /* Ends the file and frees everything; nothing on a zeroed or closed output. On failure the old file
  * is untouched, the temporary one is gone, the message is in d, and the status is ART_ERR_IO (or
  * ART_ERR_NOMEM). */
@@ -69,7 +73,7 @@ int output_whole(const char *path, const void *bytes, size_t n, diag *d);
 /* The same for <prefix><suffix> and a text; ART_ERR_NOMEM if some of the text is missing. */
 int output_result(const char *prefix, const char *suffix, const buffer *text, diag *d);
 
-/* Gives the file up: the old one stays. Safe on a zeroed or closed output. */
-void output_discard(output *o);
+/* Removes the temporary files of <prefix>.* that processes which died left behind. */
+void output_sweep(const char *prefix);
 
 #endif

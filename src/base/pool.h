@@ -3,7 +3,7 @@
  * The calling thread is one of the team. Tasks are handed out by a counter, so which worker
  * runs which task is not fixed: a task may write only what belongs to its number, and
  * reductions are done afterwards in the order of the tasks. Then the result does not depend
- * on the number of threads. Workers inherit the caller's signal mask. */
+ * on the number of threads. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 

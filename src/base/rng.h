@@ -23,7 +23,6 @@ enum rng_purpose {
     RNG_EVIDENCE = 6, /* decisions of the evidence's particles */
     RNG_EVIDENCE_BRANCH = 7,
     RNG_POSTERIOR = 8, /* picks of trees and lengths for the answer */
-    RNG_POSTERIOR_BRANCH = 9,
     RNG_BENCH = 10,
     RNG_START = 11,        /* stepwise-addition starting trees of exploration */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */

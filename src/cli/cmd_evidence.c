@@ -60,7 +60,9 @@ static int run(session *s, void *chosen)
     subst_model model;
     target *goal = NULL;
     evaluation e = {0};
-    int status = model_input_open(&in, s, &o->model);
+    int status = evaluation_settle(s, &o->evaluation, 1);
+    if (!status)
+        status = model_input_open(&in, s, &o->model);
     if (!status && (!m->branches || !m->substitution))
         status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model.path},
                             "a model of topologies alone has no evidence -- give one that "

@@ -3,6 +3,7 @@
 #include "cli/collapsed_run.h"
 #include "cli/command.h"
 #include "cli/job.h"
+#include "infer/table_sampler.h"
 #include "model/branch_lognormal.h"
 #include "model/model_file.h"
 #include "phylo/model_string.h"
@@ -206,12 +207,15 @@ static int say_results(session *s, const evaluation *e)
     return status;
 }
 
-/* Options of the other method are not silently ignored. */
+/* Options of the other method are not silently ignored, and nothing fails late. */
 static int settle_method(session *s, const settings *o)
 {
     static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS,
                                             REPORT_OPTIONS, NULL};
-    int status = ART_OK;
+    int status =
+        evaluation_settle(s, &o->evaluation, o->method == METHOD_VBPI ? 1 : SAMPLER_REPEATS);
+    if (status)
+        return status;
     if (o->method == METHOD_VBPI)
         return options_refuse(&s->options, COLLAPSED_OPTIONS,
                               "is an option of --method collapsed -- leave it out, or choose that",

@@ -129,6 +129,8 @@ static int parsimony_search(session *s, void *chosen)
     evaluation e = {0};
     int status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
+        status = evaluation_settle(s, &o->evaluation, 1);
+    if (!status)
         status = dataset_read(&j.data, &o->data, &s->diag);
     if (!status)
         status = run_open(&j.run, s, &o->run, o->data.alignment, FILES, dataset_identity(&j.data));

@@ -240,10 +240,11 @@ static int make_answer(work *w, const run_work *face)
 {
     run *r = &w->j->run;
     int status = w->a ? ART_OK : begin_answer(w);
+    bool is_cut = false; /* said only of what is done: a run that goes on may have more time */
     w->part = ANSWER_DONE;
     while (!status && w->a->stage != ANSWER_DONE) {
         if (is_near_limit(r, 0)) {
-            r->cut_by = r->set->time_limit;
+            is_cut = true;
             answering_hurry(w->a);
         }
         show_answer(w);
@@ -252,7 +253,11 @@ static int make_answer(work *w, const run_work *face)
             status = run_between(r, face);
     }
     progress_end(&w->line);
-    return status ? status : run_save(r, face);
+    if (!status)
+        status = run_save(r, face);
+    if (is_cut)
+        r->cut_by = r->set->time_limit;
+    return status;
 }
 
 static json_t *facts_json(const collapsed *c, const evidence *e)

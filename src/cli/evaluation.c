@@ -26,6 +26,16 @@ const option SAMPLE_OPTIONS[] = {
     OPTION_END,
 };
 
+int evaluation_settle(session *s, const evaluation_settings *set, int estimates)
+{
+    if (set->repeats <= INT32_MAX / estimates / set->particles)
+        return ART_OK;
+    return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                      "--evidence-particles %lld and --evidence-repeats %lld make more than %d "
+                      "draws -- lower one of them",
+                      (long long)set->particles, (long long)set->repeats, INT32_MAX);
+}
+
 typedef struct watcher {
     evaluation *out;
     progress line;

@@ -24,6 +24,10 @@ typedef struct evaluation_settings {
 extern const option EVALUATION_OPTIONS[];
 extern const option SAMPLE_OPTIONS[]; /* --posterior-sample */
 
+/* Refuses what would be too many draws to count, before there is work that could be lost. A repeat
+ * is so many estimates. */
+int evaluation_settle(session *s, const evaluation_settings *set, int estimates);
+
 typedef struct evaluation {
     evidence evidence;
     posterior posterior;

@@ -6,6 +6,7 @@
 #include "cli/banner.h"
 #include "cli/identity.h"
 #include "cli/progress.h"
+#include "cli/signals.h"
 #include "infer/checkpoint.h"
 
 #include <errno.h>
@@ -190,11 +191,12 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
         return status;
     if (!s->common->redo)
         status = look_for_checkpoint(r, prefix);
-    if (!status)
-        status = signals_start(&r->signals);
+    signals_listen();
     if (!status)
         status = session_begin(s, default_prefix, suffixes + 1,
                                r->resumed ? (int64_t)checkpoint_number(r, "log_bytes") : -1);
+    if (!status)
+        output_sweep(prefix);
     if (!status && s->common->redo)
         status = forget(r, prefix);
     s->suffixes = suffixes;
@@ -221,14 +223,9 @@ static bool out_of_time(const run *r)
     return r->set->time_limit > 0 && clock_seconds() - r->session->started >= r->set->time_limit;
 }
 
-static bool is_stopped(const run *r)
-{
-    return signals_stop(r->signals);
-}
-
 bool run_should_stop(const run *r)
 {
-    return is_stopped(r) || out_of_time(r);
+    return signals_stop() || (r->has_advanced && out_of_time(r));
 }
 
 static int set_number(safetensors *s, const char *key, double value)
@@ -244,9 +241,9 @@ int run_save(run *r, const run_work *w)
     safetensors s = {0};
     session *own = r->session;
     char *identity = json_dumps(r->identity, JSON_COMPACT);
-    int status = identity ? output_flush(&r->metrics) : ART_ERR_NOMEM;
+    int status = identity ? output_sync(&r->metrics) : ART_ERR_NOMEM;
     if (!status)
-        status = output_flush(&own->log.file);
+        status = output_sync(&own->log.file);
     if (!status)
         status = safetensors_set(&s, "run", identity);
     if (!status)
@@ -341,16 +338,16 @@ static int stop(run *r, const run_work *w)
         return status;
     w->where(w->context, where, sizeof where);
     log_warning(&s->log, "%s at %s; the checkpoint is written, and the same command%s goes on",
-                is_stopped(r) ? "stopped by a signal" : "the time limit is reached", where,
+                signals_stop() ? "stopped by a signal" : "the time limit is reached", where,
                 s->common->redo ? " without --redo" : "");
     return ART_ERR_STOPPED;
 }
 
 int run_between(run *r, const run_work *w)
 {
-    if (w->keeps_time ? is_stopped(r) : run_should_stop(r))
+    if (w->keeps_time ? signals_stop() : run_should_stop(r))
         return stop(r, w);
-    return signals_save(r->signals) || save_is_due(r) ? run_save(r, w) : ART_OK;
+    return signals_save() || save_is_due(r) ? run_save(r, w) : ART_OK;
 }
 
 int run_metrics(run *r, int64_t step, json_t *more)
@@ -401,6 +398,7 @@ int run_train(run *r, trainer *t, const run_view *view)
     progress_start(&line, &s->log, view->what, "steps", (double)t->set.steps, (double)t->step);
     while (!status && t->step < t->set.steps) {
         status = trainer_advance(t, &s->diag);
+        r->has_advanced = true;
         if (!status && t->step % r->set->report_every == 0)
             status = report(r, t, view, &last_clock, &last_step);
         progress_update(&line, (double)t->step, "%.3g of the data", trainer_anneal(t));
@@ -462,7 +460,6 @@ void run_close(run *r)
     output_close(&r->metrics, r->session ? &r->session->diag : NULL);
     safetensors_free(&r->checkpoint);
     pool_free(r->threads);
-    signals_end(r->signals);
     json_decref(r->identity);
     memset(r, 0, sizeof *r);
 }

@@ -18,13 +18,12 @@
 
 #include "base/safetensors.h"
 #include "cli/session.h"
-#include "cli/signals.h"
 #include "infer/train.h"
 
 #include <jansson.h>
 
 /* Options that such runs share. Results do not depend on them, but for what a time limit leaves
- * undone (cut_by). */
+ * undone (cut_by), or gives time for (polishing, in collapsed inference). */
 typedef struct run_settings {
     double time_limit;       /* seconds; 0 for none */
     double checkpoint_every; /* seconds, at least */
@@ -42,7 +41,6 @@ extern const option REPORT_OPTIONS[]; /* --report-every */
 typedef struct run {
     session *session;
     const run_settings *set;
-    signals *signals;
     pool *threads;
     json_t *identity;
     bool finished; /* the same run ended before: there is nothing to do */
@@ -53,6 +51,7 @@ typedef struct run {
                       the results; 0: none did */
     bool checkpoint_is_damaged; /* the present one: the run goes on from the one before */
     output metrics;
+    bool has_advanced;     /* training made a step in this session */
     double seconds_before; /* of the sessions before this one */
     double last_saved;     /* clock */
     double save_cost;      /* seconds that the last checkpoint took */
@@ -102,7 +101,8 @@ int run_save(run *r, const run_work *w);
  * more (taken over). */
 int run_metrics(run *r, int64_t step, json_t *more);
 
-/* True when the run should stop: for the long loops after training. */
+/* True when the run should stop: for the long loops after training. In a session that begins with
+ * training done no time limit stops them, or the same command might never get through. */
 bool run_should_stop(const run *r);
 
 /* Seconds of the whole run so far, earlier sessions included. */

@@ -1,79 +1,61 @@
 #include "cli/signals.h"
 
 #include "artreeformer.h"
-#include "base/mem.h"
 #include "cli/session.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
+#include <stdint.h>
+#include <time.h>
 #include <unistd.h>
 
-struct signals {
-    pthread_t thread;
-    sigset_t set;
-    atomic_bool stop;
-    atomic_bool save;
-    atomic_bool closing;
-};
+enum { SAME_WISH = 100 }; /* milliseconds between two signals that ask to stop */
 
-static void *wait_for_signals(void *argument)
+static atomic_bool stop, save;
+static _Atomic int64_t first; /* when a stop was asked for, in milliseconds */
+
+/* Only what may be called in a handler. */
+static int64_t milliseconds(void)
 {
-    signals *s = argument;
-    int number;
-    while (sigwait(&s->set, &number) == 0) {
-        if (atomic_load(&s->closing))
-            break;
-        if (number == SIGUSR1)
-            atomic_store(&s->save, true);
-        else if (atomic_exchange(&s->stop, true))
-            _exit(exit_code(ART_ERR_STOPPED));
-    }
-    return NULL;
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-int signals_start(signals **out)
+static void take_note(int number)
 {
-    *out = NULL;
-    signals *s = mem_zeros(1, sizeof *s);
-    if (!s)
-        return ART_ERR_NOMEM;
+    if (number == SIGUSR1) {
+        atomic_store(&save, true);
+    } else if (!atomic_load(&stop)) {
+        atomic_store(&first, milliseconds());
+        atomic_store(&stop, true);
+    } else if (milliseconds() - atomic_load(&first) >= SAME_WISH) {
+        _exit(exit_code(ART_ERR_STOPPED));
+    }
+}
+
+void signals_listen(void)
+{
     static const int listened[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    sigemptyset(&s->set);
     for (size_t i = 0; i < sizeof listened / sizeof listened[0]; i++) {
         struct sigaction action;
+        const int number = listened[i];
+        const bool is_ignored =
+            sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
         /* what the parent ignores (nohup ignores SIGHUP) stays ignored */
-        if (sigaction(listened[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
-            sigaddset(&s->set, listened[i]);
+        if (is_ignored && (number == SIGINT || number == SIGHUP))
+            continue;
+        action = (struct sigaction){.sa_handler = take_note, .sa_flags = SA_RESTART};
+        sigaction(number, &action, NULL);
     }
-    sigaddset(&s->set, SIGTERM);
-    sigaddset(&s->set, SIGUSR1);
-    if (pthread_sigmask(SIG_BLOCK, &s->set, NULL) != 0 ||
-        pthread_create(&s->thread, NULL, wait_for_signals, s) != 0) {
-        free(s);
-        return ART_ERR_NOMEM;
-    }
-    *out = s;
-    return ART_OK;
 }
 
-void signals_end(signals *s)
+bool signals_stop(void)
 {
-    if (!s)
-        return;
-    atomic_store(&s->closing, true);
-    pthread_kill(s->thread, SIGTERM);
-    pthread_join(s->thread, NULL);
-    free(s);
+    return atomic_load(&stop);
 }
 
-bool signals_stop(const signals *s)
+bool signals_save(void)
 {
-    return atomic_load(&s->stop);
-}
-
-bool signals_save(signals *s)
-{
-    return atomic_exchange(&s->save, false);
+    return atomic_exchange(&save, false);
 }

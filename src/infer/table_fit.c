@@ -215,7 +215,8 @@ static int look_at_gap(table_fit *f)
 static int polish_step(table_fit *f, bool hurry, bool *over, diag *d)
 {
     const int64_t steps = f->trainer->step - f->before + 1;
-    *over = hurry || f->gap <= f->set.polish || f->rate < LEAST;
+    /* a time limit that asked for polishing may be gone when the run goes on */
+    *over = hurry || !(f->set.polish > 0) || f->gap <= f->set.polish || f->rate < LEAST;
     if (*over) {
         return_to_best(f);
         return ART_OK;

@@ -133,6 +133,8 @@ int trainer_warm(trainer *t)
 {
     task_step done;
     double norm;
+    if (t->step >= t->set.steps)
+        return ART_OK;
     int status = compute(t, &done);
     if (!status)
         gradient_norm(t, &norm);

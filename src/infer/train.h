@@ -84,7 +84,7 @@ int trainer_create(trainer **out, task *job, const train_settings *settings, poo
 void trainer_free(trainer *t); /* NULL is fine; the task stays */
 
 /* A step without its update, so that everything is allocated before the first step. The next
- * step is not changed by it. */
+ * step is not changed by it; after the last, nothing is done. */
 int trainer_warm(trainer *t);
 
 /* One step. A loss or gradient that is NaN or infinite leaves the parameters as they are and
