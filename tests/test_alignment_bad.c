@@ -1,8 +1,7 @@
-/* Bad and odd alignments, by number: cases 1-91 of the project's list of bad inputs (22, an
- * input that is an output too, is in test_cli.c). A is
- * accepted silently, N with exactly one note or warning, R is refused with errors of the form
- * `file:line:column: error: what -- how to fix it`. The program says the same and ends with 0,
- * or 2 where the input is refused. */
+/* Bad and odd alignments, by number: cases 1-91 of the project's list of bad inputs (22, an input
+ * that is an output too, is in test_cli.c). A is accepted silently, N with exactly one note or
+ * warning, R is refused with errors of the form `file:line:column: error: what -- how to fix it`.
+ * The program says the same and ends with 0, or 2 where the input is refused. */
 #include "support/check.h"
 #include "support/files.h"
 #include "support/gzip.h"
