@@ -227,6 +227,7 @@ static void compare_prints_distances(void **state)
         {"compare t.nwk v.nwk", 2, NULL, "v.nwk|f"},
         {"compare t.nwk --with v.nwk", 2, NULL, "v.nwk|f"},
         {"compare t.nwk --with", 2, NULL, "--with needs a value"},
+        {"compare t.nwk --min-frequency 0.5", 2, NULL, "--min-frequency needs --with"},
         {"compare - --with -", 2, NULL, "standard input (-) is given 2 times"},
         {"compare", 2, NULL, "TREES are missing"},
     };

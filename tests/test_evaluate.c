@@ -152,6 +152,22 @@ static void the_gradient(void **state)
     run_free(&r);
 }
 
+/* Without any length different sequences are impossible: there is nothing to derive. */
+static void no_gradient_of_the_impossible(void **state)
+{
+    (void)state;
+    scratch_write("z.nwk", "((a:0,b:0):0,c:0,d:0);\n");
+    run_result r = evaluate("-s @a.fasta -m JC @z.nwk --gradient");
+    check_run(&r, "no lengths", 0, "1\t-inf\t", NULL);
+    const char *at = strstr(r.out, SECOND_HEAD);
+    assert_non_null(at);
+    int lines = 0;
+    for (at += strlen(SECOND_HEAD); *at; at = strchr(at, '\n') + 1)
+        lines += strncmp(strchr(at, '\n') - 5, "\t0\tNA", 5) == 0;
+    assert_int_equal(lines, 5);
+    run_free(&r);
+}
+
 /* More trees than a batch holds; names that need quotes; the same output on any threads. */
 static void many_trees(void **state)
 {
@@ -203,9 +219,13 @@ static void what_cannot_be_evaluated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_trees), cmocka_unit_test(golden_parsimony),
-        cmocka_unit_test(the_table),    cmocka_unit_test(the_gradient),
-        cmocka_unit_test(many_trees),   cmocka_unit_test(what_cannot_be_evaluated),
+        cmocka_unit_test(golden_trees),
+        cmocka_unit_test(golden_parsimony),
+        cmocka_unit_test(the_table),
+        cmocka_unit_test(the_gradient),
+        cmocka_unit_test(no_gradient_of_the_impossible),
+        cmocka_unit_test(many_trees),
+        cmocka_unit_test(what_cannot_be_evaluated),
     };
     return cmocka_run_group_tests_name("evaluate", tests, make_scratch, drop_scratch);
 }

@@ -93,12 +93,31 @@ static void every_difference_is_named(void **state)
     taxa_free(&b);
 }
 
+static void similar_names_are_found(void **state)
+{
+    (void)state;
+    static const char *const apart[] = {"a b", "a__b", "ab", "A_b"};
+    static const char *const alike[] = {"x", "a_b c", "y", "a b_c", "a_b_c"};
+    taxa t;
+    int32_t pair[2];
+    fill(&t, apart, 4);
+    check_status(taxa_similar(pair, &t));
+    assert_int_equal(pair[0], -1);
+    taxa_free(&t);
+    fill(&t, alike, 5);
+    check_status(taxa_similar(pair, &t));
+    assert_int_equal(pair[0], 1);
+    assert_int_equal(pair[1], 3);
+    taxa_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_bytes),
         cmocka_unit_test(many_names),
         cmocka_unit_test(every_difference_is_named),
+        cmocka_unit_test(similar_names_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

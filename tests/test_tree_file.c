@@ -109,6 +109,7 @@ static const struct bad_input {
      .options = {.taxa_from = "?"}},
     {109, -1, "(a,(b,B),c);\n", .words = {"'B'", "the alignment"}, .options = {.taxa_from = "?"}},
     {109, -1, "(a,,(c,d));", .words = {":1:4: error: a taxon without a name"}},
+    {32, -1, "(a_b,'a b',(c,d));", .words = {"'a_b' and 'a b'", "underscores"}},
     {109, -1, "(a,b);", .words = {"2 different taxa", "at least 3"}},
     {110, 1, NEXUS(TABLE, "tree x = (1,2,(3,4));"), .words = {NULL}},
     {110, 1, NEXUS(TABLE, "tree x = (a,2,('c',d));"), .words = {NULL}},

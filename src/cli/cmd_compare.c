@@ -10,15 +10,25 @@
 
 enum { MATRIX_TREES = 10000 }; /* a matrix of more would not fit anywhere */
 
+typedef struct sample_settings {
+    double min_frequency;
+} sample_settings;
+
 typedef struct settings {
     common_settings common;
     option_files trees;
     option_files with;
     tree_input_settings input;
-    double min_frequency;
+    sample_settings samples;
 } settings;
 
-static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .min_frequency = 0.1};
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .samples = {.min_frequency = 0.1}};
+
+static const option OF_SAMPLES[] = {
+    OPTION_REAL(sample_settings, min_frequency, "--min-frequency", OPTIONAL, 0, 1,
+                "splits rarer than this in both samples do not count in the deviation"),
+    OPTION_END,
+};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
@@ -28,8 +38,7 @@ static const option OPTIONS[] = {
                  "with each other"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
     OPTION_HEADING("Comparison of samples"),
-    OPTION_REAL(settings, min_frequency, "--min-frequency", OPTIONAL, 0, 1,
-                "splits rarer than this in both samples do not count in the deviation"),
+    OPTION_INCLUDE(settings, samples, OF_SAMPLES),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
@@ -175,7 +184,7 @@ static int compare_samples(session *s, const settings *set, tree_options *option
                                options, &s->diag);
     session_notes(s);
     if (status == ART_OK)
-        put_comparison(&s->table, trees, splits, set->min_frequency);
+        put_comparison(&s->table, trees, splits, set->samples.min_frequency);
     for (int i = 0; i < 2; i++) {
         split_table_free(&splits[i]);
         tree_set_free(&trees[i]);
@@ -188,6 +197,8 @@ static int run(session *s, void *chosen)
     const settings *set = chosen;
     tree_options options;
     int status = tree_input_options(&options, &set->input, TREE_TOPOLOGY, &s->diag);
+    if (status == ART_OK && set->with.count == 0)
+        status = options_refuse(&s->options, OF_SAMPLES, "needs --with", &s->diag);
     if (status != ART_OK)
         return status;
     return set->with.count ? compare_samples(s, set, &options) : compare_trees(s, set, &options);

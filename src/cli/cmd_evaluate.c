@@ -12,6 +12,7 @@
 #include "tree/splits.h"
 #include "tree/tree_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +150,11 @@ static void put_derivatives(evaluation *e, int k)
         size_t at = (size_t)k * (size_t)n_edges + (size_t)edge;
         buffer_printf(&e->derivatives, "%zu\t", e->index + (size_t)k + 1);
         put_side(&e->derivatives, e->split + (size_t)edge * split_words(n_taxa), &e->data.taxa);
-        buffer_printf(&e->derivatives, "\t%.17g\t%.17g\n", e->length[at], e->gradient[at]);
+        buffer_printf(&e->derivatives, "\t%.17g", e->length[at]);
+        if (isfinite(e->value[k])) /* otherwise it has none */
+            buffer_printf(&e->derivatives, "\t%.17g\n", e->gradient[at]);
+        else
+            buffer_text(&e->derivatives, "\tNA\n");
     }
 }
 

@@ -297,7 +297,7 @@ const command infer_command = {
     .description =
         "Learns the posterior distribution of trees given an alignment: a probability for every "
         "topology and a density of branch lengths, from which the log marginal likelihood "
-        "(evidence), tree and split probabilities, a consensus and a weighted sample follow. "
+        "(evidence), tree and split probabilities, a consensus and a sample of trees follow. "
         "A run that is stopped goes on where it was when the same command is given again.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,

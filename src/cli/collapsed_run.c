@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/format.h"
+#include "base/tensor_parts.h"
 #include "cli/banner.h"
 #include "cli/progress.h"
 
@@ -59,7 +60,7 @@ static int save(void *context, safetensors *s)
 {
     work *w = context;
     int status = collapsed_save(w->c, s);
-    return status || !w->a ? status : table_sampler_save(w->a->sampler, s);
+    return status || !w->a ? status : answering_save(w->a, s);
 }
 
 static int load(void *context, safetensors *s, const char *file, diag *d)
@@ -70,10 +71,9 @@ static int load(void *context, safetensors *s, const char *file, diag *d)
     if (status || !table_sampler_is_saved(s))
         return status;
     if (w->c->stage != COLLAPSED_DONE)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = file},
-                          "an answer before the end of the rounds -- start anew with --redo");
+        return tensor_parts_error(d, file, "an answer before the end of the rounds");
     status = begin_answer(w);
-    return status ? status : table_sampler_load(w->a->sampler, s, file, d);
+    return status ? status : answering_load(w->a, s, file, d);
 }
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -83,7 +83,10 @@ static void where(void *context, char *text, size_t size)
 {
     const work *w = context;
     const collapsed *c = w->c;
-    if (w->a)
+    if (w->a && w->a->trainer)
+        snprintf(text, size, "step %lld of %d of fitting branch lengths",
+                 (long long)w->a->trainer->step, ANSWER_LENGTH_STEPS);
+    else if (w->a)
         snprintf(text, size, "the answer after %.0f draws", table_sampler_draws(w->a->sampler));
     else
         snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
@@ -227,7 +230,7 @@ static void show_answer(work *w)
     if (a->stage != w->part && passes)
         progress_start(&w->line, log, "evidence", "draws", 0, done);
     else if (a->stage != w->part)
-        progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, 0);
+        progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, done);
     w->part = a->stage;
     if (passes)
         progress_update(&w->line, done, "standard error %.4f (wanted %.4f)",
@@ -281,6 +284,7 @@ static int finish(work *w, evaluation *e, json_t **facts)
     answer found;
     int status = answering_finish(w->a, &found);
     e->evidence = found.evidence;
+    e->evidence.cut = w->j->run.cut_by > 0;
     e->posterior = found.posterior;
     if (!status && !(*facts = facts_json(w->c, &found.evidence)))
         status = ART_ERR_NOMEM;

@@ -426,9 +426,10 @@ int run_finish(run *r, json_t *results)
             json_array_append_new(files, json_string(path));
         free(path);
     }
-    json_object_update_new(
-        results, json_pack("{s:I, s:f, s:f, s:o}", "seed", (json_int_t)s->common->seed, "seconds",
-                           run_seconds(r), "peak_memory_bytes", peak_memory(), "files", files));
+    json_object_update_new(results,
+                           json_pack("{s:I, s:f, s:I, s:o}", "seed", (json_int_t)s->common->seed,
+                                     "seconds", run_seconds(r), "peak_memory_bytes",
+                                     (json_int_t)peak_memory(), "files", files));
     if (r->cut_by > 0)
         json_object_set_new(results, CUT, json_real(r->cut_by));
     json_object_update_new(all, results);

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/tensor_parts.h"
 #include "infer/affordable.h"
 #include "infer/density.h"
 
@@ -138,7 +139,7 @@ static int begin_lengths(answering *a)
 static int fit_lengths(answering *a, diag *d)
 {
     int status = a->trainer ? ART_OK : begin_lengths(a);
-    if (!status)
+    if (!status && a->trainer->step < ANSWER_LENGTH_STEPS)
         status = trainer_advance(a->trainer, d);
     if (!status && (a->hurry || a->trainer->step >= ANSWER_LENGTH_STEPS))
         a->stage = ANSWER_DONE;
@@ -156,6 +157,28 @@ int answering_advance(answering *a, diag *d)
         break;
     }
     return ART_OK;
+}
+
+int answering_save(answering *a, safetensors *s)
+{
+    int status = table_sampler_save(a->sampler, s);
+    return status || !a->trainer || a->hurry ? status : trainer_save(a->trainer, s);
+}
+
+int answering_load(answering *a, safetensors *s, const char *file, diag *d)
+{
+    int status = table_sampler_load(a->sampler, s, file, d);
+    if (status || !trainer_is_saved(s, false))
+        return status;
+    if (!is_over(a))
+        return tensor_parts_error(d, file, "branch lengths fitted before the last pass");
+    a->stage = ANSWER_LENGTHS;
+    status = begin_lengths(a);
+    if (!status)
+        status = trainer_load(a->trainer, s, file, d);
+    if (!status && a->trainer->step < 0)
+        status = tensor_parts_error(d, file, "a step that cannot be");
+    return status;
 }
 
 int answering_finish(answering *a, answer *out)

@@ -10,8 +10,7 @@
  *     answering_free(a);
  *     posterior_free(&found.posterior);
  *
- * table_sampler_save and _load keep the passes between any two pieces of work; fitting the lengths
- * begins anew. */
+ * answering_save and _load keep it between any two pieces of work. */
 #ifndef INFER_COLLAPSED_ANSWER_H
 #define INFER_COLLAPSED_ANSWER_H
 
@@ -68,6 +67,12 @@ int answering_create(answering **out, collapsed *c, branch_model *branches, cons
 void answering_free(answering *a); /* NULL is fine */
 
 int answering_advance(answering *a, diag *d);
+
+/* Everything the next piece depends on, beside what collapsed_save has, as tensors of a checkpoint,
+ * but for a hurry: who goes on may have more time. Loading is for one that was just made, from a
+ * table that was loaded before. */
+int answering_save(answering *a, safetensors *s);
+int answering_load(answering *a, safetensors *s, const char *file, diag *d);
 
 /* The pass, or the step, that is under way is the last. There is at least one of each. */
 void answering_hurry(answering *a);

@@ -102,6 +102,8 @@ int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e)
     if (e->unfinished)
         text[n++] = "The rounds ended while draws still found trees that matter: the errors that "
                     "are stated may be too small. Give it more time or more --rounds.";
+    if (e->cut)
+        text[n++] = "A time limit ended the work early: more time makes a more accurate result.";
     if (e->failed)
         text[n++] = "Some draws had no mode of branch lengths and count as 0.";
     return n;

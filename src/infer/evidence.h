@@ -35,6 +35,7 @@ typedef struct evidence {
     double outside_se; /* its standard error */
     long failed;       /* draws without a mode of branch lengths: their weight is 0 */
     bool unfinished;   /* the rounds ended while draws still found trees that matter */
+    bool cut;          /* a time limit ended them, or the draws */
 } evidence;
 
 /* Called with every batch, in order, weights filled in. A status other than ART_OK ends the run
@@ -54,7 +55,7 @@ void evidence_summarise(evidence *out, double *weight, int k, int repeats);
 bool evidence_is_doubtful(double pareto_k);
 
 /* What must be said beside an estimate. Returns how many sentences. */
-enum { EVIDENCE_WARNINGS = 3 };
+enum { EVIDENCE_WARNINGS = 4 };
 int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e);
 
 #endif

@@ -205,10 +205,17 @@ static const char *prefix(const trainer *t, const optim *o)
 /* What a checkpoint holds of the loop itself. */
 enum { PARTS = 2 };
 
+static const char *counts_name(bool has_trees)
+{
+    return has_trees ? "train.counts" : "train.branches.counts";
+}
+
 static void list_parts(tensor_part out[PARTS], trainer *t)
 {
-    out[0] = (tensor_part){"train.counts", TENSOR_I64, 1, TRAIN_COUNTS, t->saved_counts};
-    out[1] = (tensor_part){"train.sums", TENSOR_F64, 1, TRAIN_SCALARS, t->scalar};
+    const bool has_trees = t->job->trees != NULL;
+    out[0] = (tensor_part){counts_name(has_trees), TENSOR_I64, 1, TRAIN_COUNTS, t->saved_counts};
+    out[1] = (tensor_part){has_trees ? "train.sums" : "train.branches.sums", TENSOR_F64, 1,
+                           TRAIN_SCALARS, t->scalar};
 }
 
 int trainer_save(trainer *t, safetensors *s)
@@ -227,6 +234,11 @@ int trainer_save(trainer *t, safetensors *s)
             status = optim_store(s, o, prefix(t, o));
     }
     return status ? status : job->ops->save(job, s);
+}
+
+bool trainer_is_saved(const safetensors *s, bool has_trees)
+{
+    return safetensors_find(s, counts_name(has_trees)) != NULL;
 }
 
 int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)

@@ -19,6 +19,8 @@
 #include "infer/task.h"
 #include "nn/optim.h"
 
+#include <stdbool.h>
+
 typedef struct train_settings {
     int64_t steps;
     int64_t anneal_steps; /* H: the data's weight at step t is min(1, anneal_from + t / H) */
@@ -103,8 +105,12 @@ void trainer_report(trainer *t, train_report *out);
 void trainer_swap_average(trainer *t);
 
 /* Everything the next step depends on, as tensors of a checkpoint: parameters, optimiser,
- * average, counters, the task's own. The trainer must not advance until s is freed. */
+ * average, counters, the task's own. The trainer must not advance until s is freed. A checkpoint
+ * can have two: one that trains a model of trees, and one of branch lengths alone. */
 int trainer_save(trainer *t, safetensors *s);
 int trainer_load(trainer *t, safetensors *s, const char *file, diag *d);
+
+/* Whether a checkpoint has the one or the other. */
+bool trainer_is_saved(const safetensors *s, bool has_trees);
 
 #endif

@@ -113,7 +113,7 @@ static int missing(reader *r, const part *p, const char *what, const char *examp
 {
     char shown[64];
     return diag_error(r->d, ART_ERR_INPUT, place(r, p->end),
-                      "%s of %s is missing -- parameters are not estimated; give it, for example "
+                      "%s of %s: not given -- parameters are not estimated; write, for example, "
                       "%s",
                       what, show(shown, p->word, p->length), example);
 }

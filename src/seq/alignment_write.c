@@ -63,6 +63,20 @@ static void write_nexus(buffer *out, const alignment *a)
     buffer_text(out, "    ;\nend;\n");
 }
 
+/* Most programs, and this one unless told otherwise, take the first word for the name. */
+static void warn_of_blanks(const alignment *a, diag *d)
+{
+    char shown[96];
+    for (int i = 0; i < a->n_taxa; i++)
+        if (strchr(a->name[i], ' ')) {
+            diag_warning(d, (diag_place){0},
+                         "the name %s has blanks, where names in FASTA end -- read it with "
+                         "--full-names, or choose NEXUS",
+                         diag_quote(shown, sizeof shown, a->name[i], strlen(a->name[i])));
+            return;
+        }
+}
+
 int alignment_write(buffer *out, const alignment *a, alignment_format format, diag *d)
 {
     char shown[96];
@@ -72,9 +86,10 @@ int alignment_write(buffer *out, const alignment *a, alignment_format format, di
                               "%s cannot hold the name %s -- choose another format or name",
                               alignment_format_name(format),
                               diag_quote(shown, sizeof shown, a->name[i], strlen(a->name[i])));
-    if (format == ALIGNMENT_FASTA)
+    if (format == ALIGNMENT_FASTA) {
+        warn_of_blanks(a, d);
         write_fasta(out, a);
-    else if (format == ALIGNMENT_PHYLIP)
+    } else if (format == ALIGNMENT_PHYLIP)
         write_phylip(out, a);
     else if (format == ALIGNMENT_NEXUS)
         write_nexus(out, a);

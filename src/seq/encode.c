@@ -70,7 +70,7 @@ static const char *hint_for(const rows *r, const char *at)
     case '}':
     case '(':
     case ')':
-        return "write a set of bases as its IUPAC code, for example M for {AC}";
+        return ROWS_SET_HINT;
     case '*':
         return "a stop codon is no nucleotide; write N for an unknown base";
     case '.':

@@ -266,10 +266,12 @@ static int check_row_end(reader *x, size_t number)
     char shown[96];
     if (x->interleave || y->length < x->n_sites || strchr(" \t\n;[", *x->n.at))
         return ART_OK;
-    return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
-                      "sequence %s has more than the %zu characters that NCHAR says -- correct "
-                      "NCHAR or the sequence, or add INTERLEAVE to FORMAT",
-                      diag_quote(shown, sizeof shown, y->name, strlen(y->name)), x->n_sites);
+    const char *set = rows_find_set(x->r, number);
+    return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, set ? set : x->n.at),
+                      "sequence %s has more than the %zu characters that NCHAR says -- %s",
+                      diag_quote(shown, sizeof shown, y->name, strlen(y->name)), x->n_sites,
+                      set ? ROWS_SET_HINT
+                          : "correct NCHAR or the sequence, or add INTERLEAVE to FORMAT");
 }
 
 /* The `END;` of the block where the ';' of the matrix should be. */

@@ -121,6 +121,18 @@ int rows_piece(rows *r, size_t number, const char *start, const char *end)
     return ART_OK;
 }
 
+const char ROWS_SET_HINT[] = "write a set of bases as its IUPAC code, for example M for {AC}";
+
+const char *rows_find_set(const rows *r, size_t number)
+{
+    for (size_t i = 0; i < r->n_pieces; i++)
+        if (r->piece[i].row == number)
+            for (const char *at = r->piece[i].start; at < r->piece[i].end; at++)
+                if (*at == '{' || *at == '(')
+                    return at;
+    return NULL;
+}
+
 int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint)
 {
     int status = ART_OK;
@@ -130,9 +142,11 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
         if (x->length == length)
             continue;
         snprintf(has, sizeof has, x->length ? "has %zu characters" : "is empty", x->length);
-        status = diag_error(
-            r->d, ART_ERR_INPUT, input_place(r->in, x->at), "sequence %s %s where %s %zu -- %s",
-            diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by, length, hint);
+        const char *set = rows_find_set(r, i);
+        status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, set ? set : x->at),
+                            "sequence %s %s where %s %zu -- %s",
+                            diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by,
+                            length, set ? ROWS_SET_HINT : hint);
     }
     return status;
 }

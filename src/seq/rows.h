@@ -60,7 +60,12 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
 /* The next piece of a row. */
 int rows_piece(rows *r, size_t number, const char *start, const char *end);
 
-/* Every row must have this many characters: one error for each that has not, with the hint. */
+/* The first set of bases, {AC} or (AC), in a row; NULL if there is none. And how to write it. */
+const char *rows_find_set(const rows *r, size_t number);
+extern const char ROWS_SET_HINT[];
+
+/* Every row must have this many characters: one error for each that has not, with the hint, or
+ * with that for sets of bases where there is one. */
 int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint);
 
 /* At least three rows, none empty, all of one length, no two names that tree files would take

@@ -178,6 +178,30 @@ static int32_t report_missing(const taxa *a, const char *in_a, const taxa *b, co
     return missing;
 }
 
+int taxa_similar(int32_t pair[2], const taxa *t)
+{
+    taxa folded;
+    taxa_init(&folded);
+    pair[0] = pair[1] = -1;
+    int status = ART_OK;
+    for (int32_t i = 0; i < t->count && !status && pair[0] < 0; i++) {
+        const size_t n = strlen(t->name[i]);
+        char *name = mem_text(t->name[i], n);
+        for (char *at = name; at && (at = strchr(at, ' ')); at++)
+            *at = '_';
+        const int32_t first = name ? taxa_find(&folded, name, n) : -1;
+        if (!name)
+            status = ART_ERR_NOMEM;
+        else if (first < 0)
+            status = taxa_add(&folded, name, n);
+        else
+            pair[0] = first, pair[1] = i;
+        free(name);
+    }
+    taxa_free(&folded);
+    return status;
+}
+
 int taxa_compare(const taxa *found, const char *found_in, const taxa *expected,
                  const char *expected_in, diag_place place, diag *d)
 {

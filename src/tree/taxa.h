@@ -51,6 +51,10 @@ bool taxa_equal(const taxa *a, const taxa *b);
  * how many of the names of `from` are there. */
 int32_t taxa_map(int32_t *index, const taxa *from, const taxa *to);
 
+/* The first two names that differ only in spaces and underscores, which tree files take for the
+ * same; -1 if there are none. ART_ERR_NOMEM. */
+int taxa_similar(int32_t pair[2], const taxa *t);
+
 /* ART_OK if `found` and `expected` hold the same names, in whatever order; otherwise
  * ART_ERR_MISMATCH, with one error for every name that only one of them has. The two are
  * called found_in and expected_in in the messages, for example "the tree", "the alignment". */
