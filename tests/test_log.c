@@ -134,19 +134,19 @@ static void progress_shares_the_terminal(void **state)
     catch_messages();
     log_init(&l);
     l.terminal = true;
-    progress_start(&p, &l, "fitting", "steps", 2000, 0);
+    progress_start(&p, &l, "fitting", "steps", 200000, 0);
     progress_update(&p, 10, "not due");
     p.next = 0;
-    p.started -= 10; /* ten seconds ago */
-    progress_update(&p, 1000, "bound %.1f", -7.25);
+    p.started -= 1000; /* seconds ago: so many that a busy machine does not matter */
+    progress_update(&p, 100000, "bound %.1f", -7.25);
     log_info(&l, "message");
     p.next = 0;
-    progress_update(&p, 1500, "%s", "");
+    progress_update(&p, 150000, "%s", "");
     progress_end(&p);
     check_status(log_close(&l, NULL));
-    check_messages("fitting: 1 000 of 2 000 steps (50 %), 100/s, 10.0 s left; bound -7.2"
+    check_messages("fitting: 100 000 of 200 000 steps (50 %), 100/s, 16 min 40 s left; bound -7.2"
                    "\r\033[Kmessage\n"
-                   "fitting: 1 500 of 2 000 steps (75 %), 150/s, 3.3 s left\r\033[K");
+                   "fitting: 150 000 of 200 000 steps (75 %), 150/s, 5 min 33 s left\r\033[K");
     scratch_remove();
 }
 
@@ -159,11 +159,11 @@ static void progress_elsewhere_is_plain_lines(void **state)
     log_init(&l);
     progress_start(&p, &l, "sampling", "trees", 0, 0);
     p.next = 0;
-    p.started -= 4;
-    progress_update(&p, 1000000, "%s", "");
-    progress_update(&p, 1000001, "not due for half a minute");
+    p.started -= 400;
+    progress_update(&p, 100000000, "%s", "");
+    progress_update(&p, 100000001, "not due for half a minute");
     progress_end(&p);
-    check_messages("sampling: 1 000 000 trees, 2.5e+05/s\n");
+    check_messages("sampling: 100 000 000 trees, 2.5e+05/s\n");
     scratch_remove();
 }
 
