@@ -605,6 +605,24 @@ static void polishing_survives_accidents(void **state)
     problem_free(&p);
 }
 
+/* A run that polishes because of a time limit goes on without one: it does not polish for ever. */
+static void polishing_ends_without_its_limit(void **state)
+{
+    (void)state;
+    problem p;
+    bench b;
+    collapsed_settings set = quick();
+    set.fit.polish = 1e-6; /* not reached */
+    simulated(&p, 9, 60, 32);
+    bench_init(&b, &p.alignment, &set, 1);
+    advance_to(&b, COLLAPSED_POLISH, 5);
+    b.c->fit.set.polish = 0;
+    check_status(collapsed_advance(b.c, NULL));
+    assert_int_equal(b.c->stage, COLLAPSED_DONE);
+    bench_free(&b);
+    problem_free(&p);
+}
+
 /* Ended early, at any moment, it still has an answer. */
 static void hurry_ends_it(void **state)
 {
@@ -645,6 +663,7 @@ int main(void)
         cmocka_unit_test(light_draws_are_made_up_for),
         cmocka_unit_test(a_full_table_is_noticed),
         cmocka_unit_test(polishing_survives_accidents),
+        cmocka_unit_test(polishing_ends_without_its_limit),
         cmocka_unit_test(hurry_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,8 +22,8 @@ enum rng_purpose {
     RNG_SIMULATE = 5, /* simulated trees and alignments */
     RNG_EVIDENCE = 6, /* decisions of the evidence's particles */
     RNG_EVIDENCE_BRANCH = 7,
-    RNG_POSTERIOR = 8, /* picks of trees and lengths for the answer */
-    RNG_BENCH = 10,
+    RNG_POSTERIOR = 8,     /* picks of trees and lengths for the answer */
+    RNG_BENCH = 10,        /* 9 was in use */
     RNG_START = 11,        /* stepwise-addition starting trees of exploration */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */

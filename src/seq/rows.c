@@ -137,12 +137,13 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
 {
     int status = ART_OK;
     char shown[96], has[48];
+    int wrong = 0;
     for (size_t i = 0; i < r->count; i++) {
         const row *x = &r->row[i];
         if (x->length == length)
             continue;
         snprintf(has, sizeof has, x->length ? "has %zu characters" : "is empty", x->length);
-        const char *set = rows_find_set(r, i);
+        const char *set = wrong++ < DIAG_KEEP ? rows_find_set(r, i) : NULL; /* others are counted */
         status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, set ? set : x->at),
                             "sequence %s %s where %s %zu -- %s",
                             diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by,

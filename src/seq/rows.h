@@ -60,7 +60,8 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
 /* The next piece of a row. */
 int rows_piece(rows *r, size_t number, const char *start, const char *end);
 
-/* The first set of bases, {AC} or (AC), in a row; NULL if there is none. And how to write it. */
+/* The first set of bases, {AC} or (AC), in a row; NULL if there is none. O(text). And how to
+ * write it. */
 const char *rows_find_set(const rows *r, size_t number);
 extern const char ROWS_SET_HINT[];
 
