@@ -58,7 +58,7 @@ static void check_multiply(const dense_kernels *k, arrays *a, int rows, int in, 
             fill(a->y, MOST * MOST, 4);
             memcpy(a->expected, a->y, sizeof a->y);
             gemm_plain(transposed ? GEMM_NN : GEMM_NT, a->expected, ldy, a->x, ldx, a->weight, ldw,
-                       rows, out, in, (real)add);
+                       rows, out, in, add);
             for (int i = 0; i < rows; i++)
                 for (int j = 0; j < out; j++)
                     a->expected[i * ldy + j] += a->bias[j];

@@ -35,19 +35,20 @@ static void gemm_is_its_definition(void **state)
     for (size_t s = 0; s < sizeof size / sizeof size[0]; s++) {
         int m = size[s][0], n = size[s][1], k = size[s][2];
         for (gemm_form form = GEMM_NN; form <= GEMM_TN; form++) {
-            for (int beta = 0; beta <= 1; beta++) {
-                int lda = (form == GEMM_TN ? m : k) + 3, ldb = (form == GEMM_NT ? k : n) + 2;
-                int ldc = n + 1;
-                fill(a, 47 * 140, 1, 1);
-                fill(b, 210 * 140, 1, 2);
-                fill(fast, 47 * 210, 1, 3);
-                memcpy(slow, fast, sizeof slow);
-                gemm(form, fast, ldc, a, lda, b, ldb, m, n, k, (real)beta);
-                gemm_plain(form, slow, ldc, a, lda, b, ldb, m, n, k, (real)beta);
-                /* k products of order 1, rounded one by one */
-                for (int i = 0; i < m * ldc; i++)
-                    check_near((double)fast[i], (double)slow[i], 1e-6 * (k + 4));
-            }
+            for (int add = 0; add <= 1; add++)
+                for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+                    int lda = (form == GEMM_TN ? m : k) + 3, ldb = (form == GEMM_NT ? k : n) + 2;
+                    int ldc = n + 1;
+                    fill(a, 47 * 140, 1, 1);
+                    fill(b, 210 * 140, 1, 2);
+                    fill(fast, 47 * 210, 1, 3);
+                    memcpy(slow, fast, sizeof slow);
+                    gemm_kernel_at(level)(form, fast, ldc, a, lda, b, ldb, m, n, k, add);
+                    gemm_plain(form, slow, ldc, a, lda, b, ldb, m, n, k, add);
+                    /* k products of order 1, rounded one by one */
+                    for (int i = 0; i < m * ldc; i++)
+                        check_near((double)fast[i], (double)slow[i], 1e-6 * (k + 4));
+                }
         }
     }
 }

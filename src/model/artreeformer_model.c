@@ -5,7 +5,6 @@
 #include "base/rng.h"
 #include "model/engine.h"
 #include "model/network.h"
-#include "nn/gemm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -401,7 +400,6 @@ int artreeformer_create(topology_model **out, int n_taxa, int hidden, int heads,
     a->d = hidden;
     a->heads = heads;
     a->stale = 1;
-    gemm_serial();
     int status = network_params(&a->base.params, n_taxa, hidden);
     if (!status)
         status = engine_init(&a->engine, &a->base.params, n_taxa, hidden, heads, threads);

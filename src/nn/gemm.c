@@ -1,22 +1,36 @@
 #include "nn/gemm.h"
 
-#include <cblas.h>
 #include <stddef.h>
 
-void gemm(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb, int m,
-          int n, int k, real beta)
-{
-    CBLAS_TRANSPOSE ta = form == GEMM_TN ? CblasTrans : CblasNoTrans;
-    CBLAS_TRANSPOSE tb = form == GEMM_NT ? CblasTrans : CblasNoTrans;
-#if REAL_IS_DOUBLE
-    cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-#else
-    cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+extern gemm_kernel gemm_at_plain;
+#if defined(__x86_64__)
+extern gemm_kernel gemm_at_avx2, gemm_at_avx512;
 #endif
+
+gemm_kernel *gemm_kernel_at(cpu_level level)
+{
+    switch (level) {
+    case CPU_PLAIN:
+        return gemm_at_plain;
+#if defined(__x86_64__)
+    case CPU_AVX2:
+        return gemm_at_avx2;
+    case CPU_AVX512:
+        return gemm_at_avx512;
+#endif
+    default:
+        return NULL;
+    }
+}
+
+void gemm(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb, int m,
+          int n, int k, int add)
+{
+    gemm_kernel_at(cpu_best())(form, c, ldc, a, lda, b, ldb, m, n, k, add);
 }
 
 void gemm_plain(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb,
-                int m, int n, int k, real beta)
+                int m, int n, int k, int add)
 {
     const ptrdiff_t ai = form == GEMM_TN ? 1 : lda, ap = form == GEMM_TN ? lda : 1;
     const ptrdiff_t bj = form == GEMM_NT ? ldb : 1, bp = form == GEMM_NT ? 1 : ldb;
@@ -26,12 +40,7 @@ void gemm_plain(gemm_form form, real *c, int ldc, const real *a, int lda, const 
             for (ptrdiff_t p = 0; p < k; p++)
                 sum += (double)a[i * ai + p * ap] * (double)b[p * bp + j * bj];
             real *out = &c[i * ldc + j];
-            *out = beta == 0 ? (real)sum : (real)(sum + (double)beta * (double)*out);
+            *out = add ? (real)(sum + (double)*out) : (real)sum;
         }
     }
-}
-
-void gemm_serial(void)
-{
-    openblas_set_num_threads(1);
 }

@@ -1,10 +1,11 @@
-/* gemm.h: the one wrapper around BLAS. Matrices are row-major; ld is the distance between
- * rows. Serial, and to be called from one thread at a time: Debian's serial OpenBLAS is not
- * thread-safe and gives wrong numbers otherwise. A BLAS may choose another kernel for another
- * shape, so results are the same bits only for the same shapes. */
+/* gemm.h: products of matrices that are used once, so that packing them (dense.h) does not pay:
+ * the few products of a step whose rows are the steps of the autoregression. Matrices are
+ * row-major; ld is the distance between rows. Every number is one sum in one order, whatever the
+ * other rows and columns of the call are. */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 
+#include "base/cpu.h"
 #include "base/real.h"
 
 typedef enum gemm_form {
@@ -13,15 +14,14 @@ typedef enum gemm_form {
     GEMM_TN, /* A [k][m], used transposed, B [k][n] */
 } gemm_form;
 
-/* C [m][n] = beta C + op(A) op(B); beta 0 does not read C. C must not overlap A or B. */
-void gemm(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb, int m,
-          int n, int k, real beta);
+/* C [m][n] = op(A) op(B), or with add C += op(A) op(B). C must not overlap A or B. */
+typedef void gemm_kernel(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b,
+                         int ldb, int m, int n, int k, int add);
 
-/* The same by the definition, sums in double. */
-void gemm_plain(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb,
-                int m, int n, int k, real beta);
+/* At the best level of this machine, and by the definition with sums in double. */
+gemm_kernel gemm, gemm_plain;
 
-/* Keeps a threaded BLAS from starting threads of its own. Every model calls it when created. */
-void gemm_serial(void);
+/* The kernel of a level; NULL where the build does not have it. */
+gemm_kernel *gemm_kernel_at(cpu_level level);
 
 #endif
