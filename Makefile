@@ -6,7 +6,7 @@ SOURCES = '*.c' '*.h' '*.inc'
 MAKEFLAGS += --no-print-directory
 CONFIGURE = cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
 
-.PHONY: all help deps demo test bench asan format format-check install clean
+.PHONY: all help deps demo test bench asan tsan format format-check install clean
 
 all: deps
 	@$(CONFIGURE)
@@ -15,9 +15,10 @@ all: deps
 help:
 	@echo "make          build $(BUILD)/artreeformer and the library"
 	@echo "make demo     install what is missing, build, run the main job on an example"
-	@echo "make test     install what is missing, build, run all tests"
-	@echo "make bench    timings beside the machine's own sgemm rate"
+	@echo "make test     install what is missing, build, run all tests (T=\"rng pool\": only these)"
+	@echo "make bench    timings of the parts of the work (needs OpenBLAS to compare with)"
 	@echo "make asan     all tests under the address and undefined-behaviour sanitizers"
+	@echo "make tsan     the tests that use threads under the thread sanitizer"
 	@echo "make format   format the sources (make format-check only looks)"
 	@echo "make install  program, library, header, pkg-config file, man page, completion (PREFIX=/usr/local)"
 
@@ -31,13 +32,22 @@ test:
 	@scripts/deps test
 	@$(CONFIGURE)
 	@cmake --build $(BUILD) -j$(JOBS)
-	@tests/run $(BUILD)/tests
+	@tests/run $(BUILD)/tests $(T)
 
-bench: all
-	@$(BUILD)/artreeformer bench
+bench:
+	@scripts/deps bench
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) -j$(JOBS) --target timing
+	@$(BUILD)/bench/timing
 
 asan:
-	@$(MAKE) test BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=ON
+	@$(MAKE) test BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=address,undefined
+
+# Those that use threads, in this process or in the program.
+THREADED = pool likelihood evidence_batch search rounds trainer artreeformer branch density_task api inference
+
+tsan:
+	@$(MAKE) test BUILD=build-tsan CMAKE_FLAGS=-DART_SANITIZE=thread T="$(or $(T),$(THREADED))"
 
 format:
 	@clang-format -i $$(git ls-files $(SOURCES))

@@ -7,7 +7,7 @@
 #ifndef BENCH_BEAGLE_TREE_H
 #define BENCH_BEAGLE_TREE_H
 
-#include "phylo/subst_model.h"
+#include "subst/subst_model.h"
 #include "seq/alignment.h"
 
 #include <libhmsbeagle/beagle.h>

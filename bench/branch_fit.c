@@ -4,9 +4,9 @@
  *     branch_fit ALIGNMENT TREES [STEPS [RATE]]
  *
  *   own      the normal distribution in the cube roots at the topology's own mode, made anew
- *            for every topology (phylo/topology_evidence.h)
+ *            for every topology (branch/topology_evidence.h)
  *   network  one lognormal branch model for all of them, fitted by maximum likelihood to
- *            weighted draws of the first (infer/density.h)
+ *            weighted draws of the first (train/density_task.h)
  *
  * The topologies are the most probable of TREES (.trprobs), JC. The network sees every second
  * of them; it is asked about both halves. One thread; times are processor time. */
@@ -14,12 +14,12 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cli/dataset.h"
-#include "infer/density.h"
-#include "infer/train.h"
-#include "model/branch_lognormal.h"
-#include "phylo/likelihood.h"
-#include "phylo/model_string.h"
-#include "phylo/topology_evidence.h"
+#include "train/density_task.h"
+#include "train/trainer.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
+#include "branch/topology_evidence.h"
 #include "tree/tree_set.h"
 
 #include <math.h>

@@ -11,10 +11,10 @@
  * matter. */
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "infer/explore.h"
-#include "infer/table_evidence.h"
-#include "phylo/evidence_team.h"
-#include "phylo/model_string.h"
+#include "collapsed/search.h"
+#include "collapsed/blend.h"
+#include "branch/evidence_batch.h"
+#include "subst/model_string.h"
 #include "tree/tree_set.h"
 
 #include <math.h>

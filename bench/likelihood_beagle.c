@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "beagle_tree.h"
-#include "phylo/likelihood.h"
-#include "phylo/model_string.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
 #include "tree/topology.h"
 
 #include <math.h>

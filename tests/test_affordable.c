@@ -1,6 +1,6 @@
 #include "support/check.h"
 
-#include "infer/affordable.h"
+#include "collapsed/affordable.h"
 
 static void fewer_trees_of_more_taxa(void **state)
 {

@@ -8,9 +8,9 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/artreeformer_model.h"
-#include "model/network.h"
-#include "model/trie.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/artreeformer/network.h"
+#include "density/artreeformer/trie.h"
 #include "tree/tree_set.h"
 
 #include <math.h>
@@ -33,26 +33,22 @@ static topology_model *random_model(int n_taxa, int hidden, int heads, double sh
 
 static void golden_numbers(void **state)
 {
-    (void)state;
-    static const char *const name[] = {"tiny_n5", "small_n8", "ds1_d100"};
-    for (int i = 0; i < 3; i++) {
-        golden g;
-        topology_model *m;
-        golden_load(&g, name[i]);
-        double *log_q = mem_zeros((size_t)g.count, sizeof *log_q);
-        assert_non_null(log_q);
-        check_status(artreeformer_create(&m, g.n_taxa, g.hidden, g.heads, NULL));
-        check_status(params_load(m->params.value, &m->params, &g.weights, "", "golden", NULL));
-        m->ops->changed(m);
-        check_status(m->ops->score(m, log_q, g.decision, g.count));
-        for (int j = 0; j < g.count; j++)
-            check_near(log_q[j], g.log_q[j], 2e-4);
-        check_status(m->ops->gradient(m, NULL, g.decision, g.w, g.count));
-        assert_true(golden_gradient_error(&g, &m->params) < 1e-3); /* float sums of 40 trees */
-        free(log_q);
-        m->ops->free(m);
-        golden_free(&g);
-    }
+    golden g;
+    topology_model *m;
+    golden_load(&g, *state);
+    double *log_q = mem_zeros((size_t)g.count, sizeof *log_q);
+    assert_non_null(log_q);
+    check_status(artreeformer_create(&m, g.n_taxa, g.hidden, g.heads, NULL));
+    check_status(params_load(m->params.value, &m->params, &g.weights, "", "golden", NULL));
+    m->ops->changed(m);
+    check_status(m->ops->score(m, log_q, g.decision, g.count));
+    for (int j = 0; j < g.count; j++)
+        check_near(log_q[j], g.log_q[j], 2e-4);
+    check_status(m->ops->gradient(m, NULL, g.decision, g.w, g.count));
+    assert_true(golden_gradient_error(&g, &m->params) < 1e-3); /* float sums of 40 trees */
+    free(log_q);
+    m->ops->free(m);
+    golden_free(&g);
 }
 
 /* What a sample is: the trees, their log q and the gradient of some sum of them. */
@@ -485,7 +481,9 @@ static void flatter_models_are_normalised(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_numbers),
+        golden_test(golden_numbers, "tiny_n5"),
+        golden_test(golden_numbers, "small_n8"),
+        golden_test(golden_numbers, "ds1_d100"),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(log_q_is_one_number),
         cmocka_unit_test(particles_do_not_see_each_other),

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "nn/attention.h"
-#include "nn/plain.h"
+#include "nn/layers_ref.h"
 #include "nn/time_embedding.h"
 
 #include <math.h>

@@ -2,9 +2,9 @@
 #include "support/check.h"
 #include "support/problem.h"
 
-#if ART_HAVE_BEAGLE
+#if ART_HAVE_LIBRARY
 #include "beagle_tree.h"
-#include "phylo/likelihood.h"
+#include "lik/likelihood.h"
 
 #include <math.h>
 #include <stdlib.h>

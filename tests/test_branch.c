@@ -4,8 +4,8 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "model/branch_lognormal.h"
-#include "model/branch_plain.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "density/lognormal/branch_ref.h"
 
 #include <math.h>
 #include <stdlib.h>

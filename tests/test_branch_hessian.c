@@ -1,7 +1,7 @@
 #include "support/check.h"
 #include "support/problem.h"
 
-#include "phylo/branch_hessian.h"
+#include "branch/branch_hessian.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "support/check.h"
 #include "support/problem.h"
 
-#include "phylo/branch_moves.h"
-#include "phylo/simulate.h"
+#include "branch/branch_moves.h"
+#include "subst/simulate.h"
 #include "tree/rearrange.h"
 
 #include <math.h>

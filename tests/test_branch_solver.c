@@ -2,9 +2,9 @@
 #include "support/problem.h"
 
 #include "artreeformer.h"
-#include "phylo/branch_solver.h"
-#include "phylo/likelihood.h"
-#include "phylo/pattern_symmetry.h"
+#include "branch/branch_solver.h"
+#include "lik/likelihood.h"
+#include "lik/pattern_symmetry.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "infer/checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -49,14 +49,14 @@ static double field(const char *text, const char *key)
     return 0;
 }
 
-static void one_model(const char *name)
+static void score_matches_golden(void **state)
 {
     golden g;
     char path[64], key[16];
-    golden_load(&g, name);
+    golden_load(&g, *state);
     scratch_make();
-    snprintf(path, sizeof path, "golden/%s.safetensors", name);
-    const char *model = shared_path(path), *trees = golden_trees(&g);
+    snprintf(path, sizeof path, "%s.safetensors", (const char *)*state);
+    const char *model = golden_path(path), *trees = golden_trees(&g);
     run_result r = run_format("score --model %s %s", model, trees);
     check_run(&r, "score", 0, "index\tlog_q\n1\t-", "artreeformer on");
     for (int i = 0; i < g.count; i++) {
@@ -71,21 +71,13 @@ static void one_model(const char *name)
     golden_free(&g);
 }
 
-static void score_matches_golden(void **state)
-{
-    (void)state;
-    one_model("tiny_n5");
-    one_model("small_n8");
-    one_model("ds1_d100");
-}
-
 static void score_is_the_same_with_every_embedding(void **state)
 {
     (void)state;
     golden g;
     golden_load(&g, "small_n8");
     scratch_make();
-    const char *model = shared_path("golden/small_n8.safetensors"), *trees = golden_trees(&g);
+    const char *model = golden_path("small_n8.safetensors"), *trees = golden_trees(&g);
     static const char *const ways[] = {"two-pass", "iterated", "squared"};
     for (int w = 0; w < 3; w++) {
         run_result r = run_format("score --embedding %s --model %s %s", ways[w], model, trees);
@@ -104,7 +96,7 @@ static void score_is_the_same_with_every_embedding(void **state)
 static void score_refuses_other_taxa(void **state)
 {
     (void)state;
-    const char *model = shared_path("golden/tiny_n5.safetensors");
+    const char *model = golden_path("tiny_n5.safetensors");
     scratch_make();
     run_result r = run_format("score --model %s %s", model,
                               scratch_write("other.nwk", "((a,b),(c,x),(d,y));\n"));
@@ -137,7 +129,7 @@ static void kl_is_that_of_the_definition(void **state)
     golden g;
     golden_load(&g, "tiny_n5");
     scratch_make();
-    const char *model = shared_path("golden/tiny_n5.safetensors");
+    const char *model = golden_path("tiny_n5.safetensors");
     char text[4096] = "#NEXUS\nbegin trees;\n";
     size_t used = strlen(text);
     double kl = 0, distance = 0, sum = 0;
@@ -193,15 +185,15 @@ static void kl_says_what_is_out_of_reach(void **state)
     scratch_make();
     const char *trees = golden_trees(&g);
     run_result r =
-        run_format("kl --model %s --truth %s", shared_path("golden/ds1_d100.safetensors"), trees);
+        run_format("kl --model %s --truth %s", golden_path("ds1_d100.safetensors"), trees);
     check_run(&r, "far", 0, "trees\t40\n|mass_below_minus_50\t1\n", NULL);
     double mean = 0;
     for (int i = 0; i < g.count; i++)
         mean += g.log_q[i] / g.count;
     check_near(field(r.out, "kl"), -log(g.count) - mean, 1e-4);
     run_free(&r);
-    r = run_format("kl --model %s --truth %s --burnin 30",
-                   shared_path("golden/ds1_d100.safetensors"), trees);
+    r = run_format("kl --model %s --truth %s --burnin 30", golden_path("ds1_d100.safetensors"),
+                   trees);
     check_run(&r, "burn-in", 0, "trees\t10\n", NULL);
     run_free(&r);
     scratch_remove();
@@ -232,7 +224,7 @@ static void sample_draws_from_q(void **state)
     golden g;
     golden_load(&g, "tiny_n5");
     scratch_make();
-    const char *model = shared_path("golden/tiny_n5.safetensors");
+    const char *model = golden_path("tiny_n5.safetensors");
     static const char *const format[] = {"nexus", "newick"};
     char line[4096];
     double count[15], first[15];
@@ -258,7 +250,7 @@ static void sample_draws_from_q(void **state)
 static void sample_is_reproducible(void **state)
 {
     (void)state;
-    const char *model = shared_path("golden/small_n8.safetensors");
+    const char *model = golden_path("small_n8.safetensors");
     run_result a = run_format("sample --model %s -n 2500 --format newick", model);
     run_result b =
         run_format("sample --model %s -n 2500 --format newick -T 3 --cache-memory 100K", model);
@@ -303,7 +295,9 @@ static void embed_gives_hitting_probabilities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(score_matches_golden),
+        golden_test(score_matches_golden, "tiny_n5"),
+        golden_test(score_matches_golden, "small_n8"),
+        golden_test(score_matches_golden, "ds1_d100"),
         cmocka_unit_test(score_is_the_same_with_every_embedding),
         cmocka_unit_test(score_refuses_other_taxa),
         cmocka_unit_test(kl_is_that_of_the_definition),

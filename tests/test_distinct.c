@@ -3,7 +3,7 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "model/distinct.h"
+#include "density/distinct.h"
 
 #include <string.h>
 

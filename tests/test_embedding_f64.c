@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/embedding.h"
+#include "density/artreeformer/embedding.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/artreeformer_model.h"
-#include "model/engine.h"
-#include "model/network.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/artreeformer/engine.h"
+#include "density/artreeformer/network.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "support/check.h"
 #include "support/exact.h"
 
-#include "phylo/likelihood.h"
-#include "phylo/model_string.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
 #include "tree/topology.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "support/table_model.h"
 
 #include "artreeformer.h"
-#include "infer/divergence.h"
-#include "infer/fit_targets.h"
+#include "train/divergence.h"
+#include "collapsed/fit_targets.h"
 
 #include <math.h>
 #include <stdlib.h>

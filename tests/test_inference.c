@@ -5,14 +5,14 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "infer/density.h"
-#include "infer/divergence.h"
-#include "infer/evidence.h"
-#include "infer/train.h"
-#include "infer/variational.h"
-#include "model/artreeformer_model.h"
-#include "model/branch_lognormal.h"
-#include "phylo/model_string.h"
+#include "train/density_task.h"
+#include "train/divergence.h"
+#include "train/evidence.h"
+#include "train/trainer.h"
+#include "train/variational_task.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "subst/model_string.h"
 
 #include <math.h>
 #include <stdlib.h>

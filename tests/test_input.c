@@ -2,7 +2,7 @@
 #include "support/gzip.h"
 
 #include "artreeformer.h"
-#include "base/input.h"
+#include "io/input.h"
 
 #include <errno.h>
 #include <pthread.h>

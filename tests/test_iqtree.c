@@ -6,8 +6,8 @@
 #include "support/run.h"
 
 #include "artreeformer.h"
-#include "phylo/likelihood.h"
-#include "phylo/model_string.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
 #include "seq/alignment_write.h"
 #include "tree/tree_write.h"
 

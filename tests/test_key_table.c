@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/key_table.h"
+#include "io/key_table_file.h"
 #include "base/rng.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "support/problem.h"
 
 #include "artreeformer.h"
-#include "phylo/likelihood.h"
+#include "lik/likelihood.h"
 #include "tree/topology.h"
 
 #include <math.h>

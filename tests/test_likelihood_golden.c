@@ -2,7 +2,7 @@
 #include "support/shared_data.h"
 #include "support/problem.h"
 
-#include "phylo/likelihood.h"
+#include "lik/likelihood.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "support/memory.h"
 
 #include "artreeformer.h"
-#include "model/artreeformer_model.h"
-#include "model/branch_lognormal.h"
-#include "model/model_file.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "density/model_file.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,36 +15,32 @@
 
 static void reads_golden_models(void **state)
 {
-    (void)state;
-    static const char *const name[] = {"tiny_n5", "small_n8", "ds1_d100"};
-    for (int f = 0; f < 3; f++) {
-        golden g;
-        model_file m;
-        diag d;
-        char path[64];
-        diag_init(&d);
-        golden_load(&g, name[f]);
-        snprintf(path, sizeof path, "golden/%s.safetensors", name[f]);
-        check_status(model_file_read(&m, shared_path(path), MODEL_AVERAGE, NULL, &d));
-        assert_int_equal(d.count, 0);
-        assert_int_equal(m.taxa.count, g.n_taxa);
-        assert_int_equal(m.hidden, g.hidden);
-        assert_int_equal(m.heads, g.heads);
-        assert_int_equal(m.branch_hidden, g.branch_hidden);
-        assert_non_null(m.branches);
-        assert_null(m.version);
-        assert_false(m.averaged);
-        assert_string_equal(m.taxa.name[0],
-                            json_string_value(json_array_get(json_object_get(g.json, "taxa"), 0)));
-        double *log_q = calloc((size_t)g.count, sizeof *log_q);
-        check_status(m.trees->ops->score(m.trees, log_q, g.decision, g.count));
-        for (int i = 0; i < g.count; i++)
-            check_near(log_q[i], g.log_q[i], 2e-4); /* float */
-        free(log_q);
-        model_file_free(&m);
-        golden_free(&g);
-        diag_free(&d);
-    }
+    golden g;
+    model_file m;
+    diag d;
+    char path[64];
+    diag_init(&d);
+    golden_load(&g, *state);
+    snprintf(path, sizeof path, "%s.safetensors", (const char *)*state);
+    check_status(model_file_read(&m, golden_path(path), MODEL_AVERAGE, NULL, &d));
+    assert_int_equal(d.count, 0);
+    assert_int_equal(m.taxa.count, g.n_taxa);
+    assert_int_equal(m.hidden, g.hidden);
+    assert_int_equal(m.heads, g.heads);
+    assert_int_equal(m.branch_hidden, g.branch_hidden);
+    assert_non_null(m.branches);
+    assert_null(m.version);
+    assert_false(m.averaged);
+    assert_string_equal(m.taxa.name[0],
+                        json_string_value(json_array_get(json_object_get(g.json, "taxa"), 0)));
+    double *log_q = calloc((size_t)g.count, sizeof *log_q);
+    check_status(m.trees->ops->score(m.trees, log_q, g.decision, g.count));
+    for (int i = 0; i < g.count; i++)
+        check_near(log_q[i], g.log_q[i], 2e-4); /* float */
+    free(log_q);
+    model_file_free(&m);
+    golden_free(&g);
+    diag_free(&d);
 }
 
 /* A small model with everything, and its contents for writing. */
@@ -208,7 +204,9 @@ static void short_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_golden_models),
+        golden_test(reads_golden_models, "tiny_n5"),
+        golden_test(reads_golden_models, "small_n8"),
+        golden_test(reads_golden_models, "ds1_d100"),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(bad_files_are_refused_by_name),
         cmocka_unit_test(short_memory_is_reported),

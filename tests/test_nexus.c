@@ -1,7 +1,7 @@
 #include "support/check.h"
 
 #include "artreeformer.h"
-#include "base/nexus.h"
+#include "io/nexus.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "support/check.h"
 
 #include "base/rng.h"
-#include "infer/objective.h"
-#include "infer/weights.h"
+#include "train/objective.h"
+#include "train/importance_weights.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static void agrees_with_golden(void **state)
         {ESTIMATOR_RWS, "rws_dloss_dlogq_tree"},
     };
     json_error_t error;
-    json_t *root = json_load_file(shared_path("golden/vimco.json"), 0, &error);
+    json_t *root = json_load_file(golden_path("vimco.json"), 0, &error);
     assert_non_null(root);
     const json_t *cases = json_object_get(root, "cases"), *one;
     assert_true(json_array_size(cases) > 0);

@@ -3,7 +3,7 @@
 #include "support/memory.h"
 
 #include "artreeformer.h"
-#include "base/output.h"
+#include "io/output.h"
 
 #include <fcntl.h>
 #include <stdio.h>

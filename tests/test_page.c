@@ -4,10 +4,10 @@
 #include "support/memory.h"
 
 #include "artreeformer.h"
-#include "report/draw.h"
-#include "report/markup.h"
-#include "report/page.h"
-#include "report/page_html.h"
+#include "results/draw.h"
+#include "results/markup.h"
+#include "results/page.h"
+#include "results/page_html.h"
 
 #include <ctype.h>
 #include <math.h>

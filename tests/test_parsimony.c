@@ -4,7 +4,7 @@
 #include "support/problem.h"
 
 #include "artreeformer.h"
-#include "phylo/parsimony.h"
+#include "pars/parsimony.h"
 #include "tree/topology.h"
 
 #include <stdlib.h>

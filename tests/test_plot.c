@@ -5,8 +5,8 @@
 #include "support/run.h"
 
 #include "artreeformer.h"
-#include "report/columns.h"
-#include "report/plot.h"
+#include "results/columns.h"
+#include "results/plot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "support/run.h"
 
 #include "base/rng.h"
-#include "infer/checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <errno.h>
 #include <fcntl.h>

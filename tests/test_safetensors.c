@@ -3,7 +3,7 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -266,13 +266,13 @@ static void reads_the_golden_files(void **state)
     safetensors s;
     diag d;
     diag_init(&d);
-    check_status(safetensors_read(&s, shared_path("golden/ds1_d100.safetensors"), &d));
+    check_status(safetensors_read(&s, golden_path("ds1_d100.safetensors"), &d));
     assert_string_equal(safetensors_get(&s, "n_taxa"), "27");
     const tensor *t = safetensors_find(&s, "branch.gnn.gconvs.0.mlp.0.weight");
     assert_true(t && t->dtype == TENSOR_F32 && t->rank == 2 && t->shape[0] == 100 &&
                 t->shape[1] == 54);
     safetensors_free(&s);
-    check_status(safetensors_read(&s, shared_path("golden/ds1_d100.grad.safetensors"), &d));
+    check_status(safetensors_read(&s, golden_path("ds1_d100.grad.safetensors"), &d));
     safetensors_free(&s);
     assert_int_equal(d.count, 0);
     diag_free(&d);

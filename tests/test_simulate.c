@@ -2,8 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/pool.h"
-#include "phylo/model_string.h"
-#include "phylo/simulate.h"
+#include "subst/model_string.h"
+#include "subst/simulate.h"
 #include "tree/topology.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "support/check.h"
 
-#include "phylo/site_patterns.h"
+#include "lik/site_patterns.h"
 
 enum { A = STATE_A, C = STATE_C, R = STATE_A | STATE_G, N = STATE_ANY, GAP = STATE_GAP };
 

@@ -2,8 +2,8 @@
 #include "support/exact.h"
 #include "support/problem.h"
 
-#include "phylo/parsimony.h"
-#include "phylo/stepwise.h"
+#include "pars/parsimony.h"
+#include "pars/stepwise.h"
 #include "tree/topology.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "phylo/gamma_rates.h"
-#include "phylo/model_string.h"
+#include "subst/gamma_rates.h"
+#include "subst/model_string.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "support/memory.h"
 
 #include "artreeformer.h"
-#include "report/summary.h"
+#include "results/summary.h"
 
 #include <stdlib.h>
 #include <string.h>

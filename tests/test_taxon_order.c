@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/model_file.h"
+#include "density/model_file.h"
 #include "tree/taxon_order.h"
 #include "tree/topology.h"
 

@@ -1,7 +1,7 @@
 #include "support/check.h"
 
 #include "artreeformer.h"
-#include "base/tensor_parts.h"
+#include "io/tensor_parts.h"
 
 #include <string.h>
 

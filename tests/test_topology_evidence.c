@@ -2,9 +2,9 @@
 #include "support/exact.h"
 #include "support/problem.h"
 
-#include "phylo/evidence_team.h"
-#include "phylo/simulate.h"
-#include "phylo/topology_evidence.h"
+#include "branch/evidence_batch.h"
+#include "subst/simulate.h"
+#include "branch/topology_evidence.h"
 
 #include <math.h>
 #include <stdlib.h>

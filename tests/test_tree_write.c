@@ -1,7 +1,7 @@
 #include "support/check.h"
 
 #include "artreeformer.h"
-#include "base/nexus.h"
+#include "io/nexus.h"
 #include "base/rng.h"
 #include "tree/tree_file.h"
 #include "tree/tree_write.h"

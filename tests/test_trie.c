@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/trie.h"
+#include "density/artreeformer/trie.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "api/objects.h"
 #include "base/mem.h"
-#include "phylo/likelihood.h"
-#include "phylo/model_string.h"
-#include "phylo/parsimony.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
+#include "pars/parsimony.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "api/objects.h"
-#include "api/onlooker.h"
-#include "infer/density.h"
-#include "infer/usual.h"
-#include "model/artreeformer_model.h"
+#include "api/progress.h"
+#include "train/density_task.h"
+#include "train/defaults.h"
+#include "density/artreeformer/artreeformer_model.h"
 
 #include <float.h>
 

@@ -1,12 +1,12 @@
 #include "api/objects.h"
-#include "api/onlooker.h"
+#include "api/progress.h"
 #include "base/mem.h"
-#include "infer/collapsed_answer.h"
-#include "infer/usual.h"
-#include "infer/variational.h"
-#include "model/artreeformer_model.h"
-#include "model/branch_lognormal.h"
-#include "phylo/model_string.h"
+#include "collapsed/final_sampling.h"
+#include "train/defaults.h"
+#include "train/variational_task.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "subst/model_string.h"
 
 #include <float.h>
 #include <jansson.h>

@@ -1,7 +1,7 @@
 #include "api/objects.h"
 #include "base/mem.h"
-#include "infer/target.h"
-#include "phylo/model_string.h"
+#include "train/target.h"
+#include "subst/model_string.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 
 #include "artreeformer.h"
 #include "base/diag.h"
-#include "infer/evidence.h"
-#include "model/model_file.h"
-#include "phylo/subst_model.h"
+#include "train/evidence.h"
+#include "density/model_file.h"
+#include "subst/subst_model.h"
 #include "seq/alignment.h"
 #include "tree/tree_set.h"
 

@@ -1,8 +1,8 @@
 #include "api/objects.h"
 #include "base/buffer.h"
 #include "base/mem.h"
-#include "infer/divergence.h"
-#include "model/tree_draws.h"
+#include "train/divergence.h"
+#include "density/tree_draws.h"
 #include "tree/tree_write.h"
 
 #include <math.h>

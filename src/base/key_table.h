@@ -11,8 +11,6 @@
 #ifndef BASE_KEY_TABLE_H
 #define BASE_KEY_TABLE_H
 
-#include "base/safetensors.h"
-
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,14 +45,6 @@ int64_t key_table_find(const key_table *t, const void *key);
 
 /* Key order[i] becomes key i; order [count] is a permutation. */
 int key_table_reorder(key_table *t, const size_t *order);
-
-/* The keys as a tensor of a checkpoint: a row for each, of numbers of the given type. They must not
- * change until s is freed. */
-int key_table_save(const key_table *t, const char *name, tensor_dtype dtype, safetensors *s);
-
-/* Replaces all keys. ART_ERR_MISMATCH if the tensor is not there or has a row twice. */
-int key_table_load(key_table *t, const char *name, tensor_dtype dtype, safetensors *s,
-                   const char *file, diag *d);
 
 static inline const void *key_table_at(const key_table *t, size_t number)
 {

@@ -1,6 +1,6 @@
 #include "base/log_mean.h"
 
-#include "base/tensor_parts.h"
+#include "base/number.h"
 
 #include <math.h>
 
@@ -69,7 +69,7 @@ void log_mean_store(double number[LOG_MEAN_NUMBERS], const log_mean *m)
 bool log_mean_restore(log_mean *m, const double number[LOG_MEAN_NUMBERS])
 {
     *m = (log_mean){0};
-    if (!tensor_count(number[0]) || !(number[2] >= 0 && number[3] >= 0))
+    if (!number_is_count(number[0]) || !(number[2] >= 0 && number[3] >= 0))
         return false;
     *m = (log_mean){(int64_t)number[0], number[1], number[2], number[3]};
     return true;

@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/format.h"
-#include "base/tensor_parts.h"
+#include "io/tensor_parts.h"
 #include "cli/banner.h"
 #include "cli/progress.h"
 

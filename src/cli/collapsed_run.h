@@ -4,7 +4,7 @@
 #define CLI_COLLAPSED_RUN_H
 
 #include "cli/job.h"
-#include "infer/collapsed_answer.h"
+#include "collapsed/final_sampling.h"
 
 typedef struct collapsed_options {
     double se;

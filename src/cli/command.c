@@ -16,7 +16,6 @@ const command *const COMMANDS[] = {
     &plot_command,
     &simulate_command,
     &check_command,
-    &bench_command,
     NULL,
 };
 /* clang-format on */

@@ -35,7 +35,7 @@
  * A subcommand whose product is a table writes it to s->table (standard output). One whose
  * product is files calls session_begin with its prefix and suffixes before it reads anything
  * large: that refuses to overwrite inputs or existing results, opens <prefix>.log and prints the
- * start banner; it then writes its files with base/output.h at the paths session_path gives;
+ * start banner; it then writes its files with io/output.h at the paths session_path gives;
  * the end banner lists them. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
@@ -91,7 +91,6 @@ extern const command compare_command;
 extern const command plot_command;
 extern const command simulate_command;
 extern const command check_command;
-extern const command bench_command;
 
 /* All subcommands in the order of the help, NULL at the end. */
 extern const command *const COMMANDS[];

@@ -2,7 +2,7 @@
 #ifndef CLI_COMPLETION_H
 #define CLI_COMPLETION_H
 
-#include "base/output.h"
+#include "io/output.h"
 
 /* ART_ERR_USAGE for a shell other than bash, zsh and fish; ART_ERR_NOMEM. */
 int completion_script(output *o, const char *shell);

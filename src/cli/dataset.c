@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/hash.h"
-#include "base/input.h"
+#include "io/input.h"
 #include "base/mem.h"
 
 #include <stdio.h>

@@ -5,12 +5,12 @@
 #include "cli/banner.h"
 #include "cli/job.h"
 #include "cli/progress.h"
-#include "infer/density.h"
-#include "infer/explore.h"
-#include "model/artreeformer_model.h"
-#include "model/branch_lognormal.h"
-#include "phylo/evidence_team.h"
-#include "phylo/model_string.h"
+#include "train/density_task.h"
+#include "collapsed/search.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "branch/evidence_batch.h"
+#include "subst/model_string.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define CLI_EVALUATION_H
 
 #include "cli/session.h"
-#include "infer/evidence.h"
-#include "infer/posterior.h"
+#include "train/evidence.h"
+#include "results/posterior.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLI_HELP_H
 #define CLI_HELP_H
 
-#include "base/output.h"
+#include "io/output.h"
 #include "cli/command.h"
 
 /* True if -h or --help is among the arguments, before any "--". */

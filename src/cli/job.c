@@ -1,8 +1,8 @@
 #include "cli/job.h"
 
 #include "artreeformer.h"
-#include "model/artreeformer_model.h"
-#include "model/model_file.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/model_file.h"
 
 #include <stdlib.h>
 

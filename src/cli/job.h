@@ -6,7 +6,7 @@
 #include "cli/evaluation.h"
 #include "cli/run.h"
 #include "cli/training.h"
-#include "infer/variational.h"
+#include "train/variational_task.h"
 
 /* All zero at first; members are made in this order and freed by job_free. */
 typedef struct job {

@@ -7,7 +7,7 @@
 #define CLI_LOG_H
 
 #include "base/diag.h"
-#include "base/output.h"
+#include "io/output.h"
 
 #include <stdbool.h>
 

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
     fill_standard_streams();
     const command *c = argc > 1 ? find_command(argv[1]) : NULL;
     if (c)
-        return session_run(c, argc, argv);
+        return session_run(c, argc, argv, 2);
     output o;
     diag d;
     logger log;

@@ -2,7 +2,7 @@
 #ifndef CLI_MANUAL_H
 #define CLI_MANUAL_H
 
-#include "base/output.h"
+#include "io/output.h"
 
 /* artreeformer.1. ART_ERR_NOMEM if memory is short. */
 int manual_page(output *o);

@@ -1,7 +1,7 @@
 #include "cli/model_input.h"
 
 #include "artreeformer.h"
-#include "model/artreeformer_model.h"
+#include "density/artreeformer/artreeformer_model.h"
 
 #include <string.h>
 

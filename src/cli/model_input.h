@@ -4,7 +4,7 @@
 #define CLI_MODEL_INPUT_H
 
 #include "cli/session.h"
-#include "model/model_file.h"
+#include "density/model_file.h"
 
 enum { MODEL_BATCH = 1000 }; /* trees that commands hand to a model at once */
 

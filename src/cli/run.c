@@ -7,7 +7,7 @@
 #include "cli/identity.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "infer/checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <errno.h>
 #include <math.h>

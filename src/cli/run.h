@@ -16,9 +16,9 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 #include "cli/session.h"
-#include "infer/train.h"
+#include "train/trainer.h"
 
 #include <jansson.h>
 

@@ -133,7 +133,7 @@ static int finish(session *s, int status)
     return status == ART_OK ? closed : status;
 }
 
-int session_run(const command *c, int argc, char **argv)
+int session_run(const command *c, int argc, char **argv, int first)
 {
     session s = {.command = c, .argc = argc, .argv = argv, .started = clock_seconds()};
     log_init(&s.log);
@@ -142,10 +142,10 @@ int session_run(const command *c, int argc, char **argv)
     s.common = s.options.settings;
     if (status == ART_OK)
         status = output_descriptor(&s.table, STDOUT_FILENO, "standard output", &s.diag);
-    if (status == ART_OK && help_wanted(argc - 2, argv + 2)) {
+    if (status == ART_OK && help_wanted(argc - first, argv + first)) {
         status = help_command(&s.table, c);
     } else if (status == ART_OK) {
-        status = options_parse(&s.options, argc - 2, argv + 2, &s.diag);
+        status = options_parse(&s.options, argc - first, argv + first, &s.diag);
         s.log.level = s.common->quiet ? LOG_WARNING : s.common->verbose ? LOG_DETAIL : LOG_INFO;
         if (status == ART_OK)
             status = c->run(&s, s.options.settings);

@@ -20,8 +20,8 @@ struct session {
     double started;              /* seconds of the monotonic clock */
 };
 
-/* Runs a subcommand; argv[0] is the program, argv[1] the subcommand. Returns the exit code. */
-int session_run(const command *c, int argc, char **argv);
+/* Runs a command whose options begin at argv[first]. Returns the exit code. */
+int session_run(const command *c, int argc, char **argv, int first);
 
 /* For a run that writes files: `<prefix><suffix>` for each suffix (".contree", ...; NULL at the
  * end) and `<prefix>.log`. The prefix is --prefix or else that of default_prefix (the main

@@ -3,9 +3,9 @@
 #define CLI_TRAINING_H
 
 #include "cli/session.h"
-#include "infer/objective.h"
-#include "infer/train.h"
-#include "infer/usual.h"
+#include "train/objective.h"
+#include "train/trainer.h"
+#include "train/defaults.h"
 
 typedef enum preset { PRESET_STANDARD, PRESET_PAPER } preset;
 

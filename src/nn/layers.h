@@ -7,7 +7,7 @@
  *
  * The elementwise kernels exist for every instruction set and are chosen at run time; the
  * float ones are one vectorised source (layers_kernel.inc) whose exponential is within 2 ulp.
- * nn/plain.h has the same layers by their definitions, in double. */
+ * nn/layers_ref.h has the same layers by their definitions, in double. */
 #ifndef NN_LAYERS_H
 #define NN_LAYERS_H
 

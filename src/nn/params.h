@@ -15,7 +15,7 @@
 #define NN_PARAMS_H
 
 #include "base/real.h"
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 
 #include <stddef.h>
 

@@ -20,7 +20,7 @@
 #ifndef SEQ_ALIGNMENT_H
 #define SEQ_ALIGNMENT_H
 
-#include "base/input.h"
+#include "io/input.h"
 
 #include <stdbool.h>
 #include <stddef.h>

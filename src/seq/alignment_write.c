@@ -1,7 +1,7 @@
 #include "seq/alignment_write.h"
 
 #include "artreeformer.h"
-#include "base/nexus.h"
+#include "io/nexus.h"
 #include "seq/symbols.h"
 
 #include <string.h>

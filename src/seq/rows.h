@@ -10,7 +10,7 @@
 #define SEQ_ROWS_H
 
 #include "base/hash_set.h"
-#include "base/input.h"
+#include "io/input.h"
 
 #include <stdbool.h>
 #include <stdint.h>

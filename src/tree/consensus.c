@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "base/nexus.h"
+#include "io/nexus.h"
 #include "base/number.h"
 
 #include <math.h>

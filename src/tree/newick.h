@@ -13,7 +13,7 @@
 #ifndef TREE_NEWICK_H
 #define TREE_NEWICK_H
 
-#include "base/nexus.h"
+#include "io/nexus.h"
 
 #include <stdbool.h>
 #include <stdint.h>

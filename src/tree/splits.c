@@ -1,8 +1,9 @@
 #include "tree/splits.h"
 
 #include "artreeformer.h"
+#include "io/key_table_file.h"
 #include "base/mem.h"
-#include "base/tensor_parts.h"
+#include "io/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

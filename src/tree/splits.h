@@ -8,7 +8,7 @@
 #define TREE_SPLITS_H
 
 #include "base/key_table.h"
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 #include "tree/topology.h"
 
 #include <stdbool.h>

@@ -1,8 +1,10 @@
 #include "tree/tree_set.h"
 
 #include "artreeformer.h"
+#include "io/key_table_file.h"
 #include "base/mem.h"
-#include "base/tensor_parts.h"
+#include "base/number.h"
+#include "io/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +190,7 @@ int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d)
     if (!status)
         status = tensor_parts_load(list, PARTS, s, file, d);
     if (!status && (!decisions_are_trees(set->decision, set->count, set->taxa.count) ||
-                    !(set->saved[0] >= 0) || !tensor_count(set->saved[1])))
+                    !(set->saved[0] >= 0) || !number_is_count(set->saved[1])))
         status = tensor_parts_error(d, file, "a set of trees that cannot be");
     if (status) {
         set->count = 0;

@@ -10,7 +10,7 @@
 #ifndef TREE_TREE_SET_H
 #define TREE_TREE_SET_H
 
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 #include "tree/splits.h"
 #include "tree/tree_file.h"
 

@@ -1,7 +1,7 @@
 #include "tree/tree_write.h"
 
 #include "artreeformer.h"
-#include "base/nexus.h"
+#include "io/nexus.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Whatever is read can be written and is then read as the same set, and written as the same
  * bytes. */
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 
 #include <stdint.h>
 #include <stdlib.h>

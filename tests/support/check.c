@@ -30,13 +30,28 @@ void check_status_at(int status, const char *what, const char *file, int line)
     _fail(file, line);
 }
 
-const char *shared_path(const char *relative)
+/* folder/name below the project's root, in one of eight buffers. */
+static const char *project_path(const char *folder, const char *name)
 {
     static char path[8][4096];
     static unsigned turn;
     char *out = path[turn++ % 8];
+    snprintf(out, sizeof path[0], "%s/%s/%s", ART_SOURCE_DIR, folder, name);
+    return out;
+}
+
+const char *shared_path(const char *relative)
+{
     if (access(ART_SOURCE_DIR "/../shared/README.md", R_OK) != 0)
         skip_because("../shared is absent (%s)", relative);
-    snprintf(out, sizeof path[0], "%s/../shared/%s", ART_SOURCE_DIR, relative);
-    return out;
+    return project_path("../shared", relative);
+}
+
+const char *golden_path(const char *name)
+{
+    const char *own = project_path("tests/golden", name);
+    if (access(own, R_OK) == 0)
+        return own;
+    shared_path(name); /* skips where there is none */
+    return project_path("../shared/golden", name);
 }

@@ -27,4 +27,8 @@ void check_status_at(int status, const char *what, const char *file, int line);
  * is absent. The text is valid until the 8th next call. */
 const char *shared_path(const char *relative);
 
+/* Path of a file of reference numbers: in tests/golden, where the small ones are, or else in
+ * ../shared/golden, as shared_path. */
+const char *golden_path(const char *name);
+
 #endif

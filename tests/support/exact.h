@@ -14,7 +14,7 @@
 #ifndef TESTS_EXACT_H
 #define TESTS_EXACT_H
 
-#include "phylo/parsimony.h"
+#include "pars/parsimony.h"
 #include "seq/alignment.h"
 
 #include <stdint.h>

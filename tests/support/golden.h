@@ -1,9 +1,9 @@
-/* golden.h: the reference numbers of ../shared/golden for one model: weights, trees, log q,
- * branch parameters and gradients. Skips the test where the folder is absent. */
+/* golden.h: the reference numbers for one model (golden_path): weights, trees, log q, branch
+ * parameters and gradients. */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
 
-#include "base/safetensors.h"
+#include "io/safetensors.h"
 #include "nn/params.h"
 #include "tree/topology.h"
 
@@ -26,6 +26,9 @@ typedef struct golden {
 /* name is "tiny_n5", "small_n8" or "ds1_d100". Fails the test if anything is missing. */
 void golden_load(golden *g, const char *name);
 void golden_free(golden *g);
+
+/* A test whose *state is the name of the model. */
+#define golden_test(test, name) cmocka_unit_test_prestate(test, ((char[]){name}))
 
 /* The edge of a tree whose one side has the taxa of a JSON list of indices; N <= 64. */
 int32_t golden_edge(const topology *t, const json_t *taxa);

@@ -1,7 +1,7 @@
 #include "support/problem.h"
 
 #include "base/mem.h"
-#include "phylo/model_string.h"
+#include "subst/model_string.h"
 #include "support/check.h"
 #include "tree/topology.h"
 

@@ -3,7 +3,7 @@
 #define TESTS_PROBLEM_H
 
 #include "base/rng.h"
-#include "phylo/subst_model.h"
+#include "subst/subst_model.h"
 #include "seq/alignment.h"
 
 #include <stdint.h>

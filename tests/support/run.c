@@ -75,7 +75,9 @@ static void open_as(int fd, const char *path, int flags)
         _exit(127);
 }
 
-static void run_child(const run_options *o, const char *const *arguments, int in, int out, int err)
+/* failure: where to write errno if the program cannot be started; closed if it can. */
+static void run_child(const run_options *o, const char *const *arguments, int in, int out, int err,
+                      int failure)
 {
     char *argv[WORDS + 2] = {NULL};
     const char *program = o->program ? o->program : ART_PROGRAM;
@@ -96,24 +98,41 @@ static void run_child(const run_options *o, const char *const *arguments, int in
     if (o->err)
         open_as(2, o->err, O_WRONLY | O_CREAT | O_TRUNC);
     execvp(program, argv);
-    _exit(127);
+    const int cause = errno;
+    _exit(write(failure, &cause, sizeof cause) == sizeof cause ? 126 : 125);
+}
+
+/* Waits until the child runs its program, or fails the test with the reason why it does not. */
+static void await_start(int failure, const char *program)
+{
+    int cause;
+    ssize_t n;
+    do
+        n = read(failure, &cause, sizeof cause);
+    while (n < 0 && errno == EINTR);
+    close(failure);
+    if (n == sizeof cause)
+        fail_msg("%s could not be started: %s", program, strerror(cause));
 }
 
 run_result run_arguments(const run_options *options, const char *const *arguments)
 {
     static const run_options none;
     const run_options *o = options ? options : &none;
-    int in[2], out[2], err[2], status = 0;
-    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
+    int in[2], out[2], err[2], failure[2], status = 0;
+    if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
+        pipe2(failure, O_CLOEXEC))
         fail_msg("pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child < 0)
         fail_msg("fork: %s", strerror(errno));
     if (child == 0)
-        run_child(o, arguments, in[0], out[1], err[1]);
+        run_child(o, arguments, in[0], out[1], err[1], failure[1]);
     close(in[0]);
     close(out[1]);
     close(err[1]);
+    close(failure[1]);
+    await_start(failure[0], o->program ? o->program : ART_PROGRAM);
     signal(SIGPIPE, SIG_IGN);
     fcntl(in[1], F_SETFL, O_NONBLOCK);
     stream s[2] = {{.fd = out[0]}, {.fd = err[0]}};
@@ -123,8 +142,6 @@ run_result run_arguments(const run_options *options, const char *const *argument
             fail_msg("waitpid: %s", strerror(errno));
     run_result r = {.out = s[0].text, .err = s[1].text};
     r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (r.code == 127)
-        fail_msg("%s could not be started", o->program ? o->program : ART_PROGRAM);
     return r;
 }
 

@@ -98,11 +98,9 @@ uint64_t shared_data_names(const shared_data *set, const json_t *names)
 
 json_t *shared_golden(const char *name)
 {
-    char path[64];
     json_error_t error;
-    snprintf(path, sizeof path, "golden/%s", name);
-    json_t *root = json_load_file(shared_path(path), 0, &error);
+    json_t *root = json_load_file(golden_path(name), 0, &error);
     if (!root)
-        fail_msg("%s: %s", path, error.text);
+        fail_msg("%s: %s", name, error.text);
     return root;
 }

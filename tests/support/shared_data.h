@@ -32,7 +32,7 @@ void shared_data_free(shared_data *set);
 void shared_data_edges(uint64_t *below, const shared_data *set);
 uint64_t shared_data_names(const shared_data *set, const json_t *names);
 
-/* ../shared/golden/<name>, to be freed with json_decref. */
+/* The reference numbers of golden_path(name), to be freed with json_decref. */
 json_t *shared_golden(const char *name);
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef TESTS_TABLE_MODEL_H
 #define TESTS_TABLE_MODEL_H
 
-#include "model/topology_model.h"
+#include "density/topology_model.h"
 
 enum { TABLE_TAXA = 5, TABLE_TREES = 15 };
 

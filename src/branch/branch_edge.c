@@ -1,0 +1,209 @@
+#include "branch/branch_edge.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHIFT_MOST = 900, /* 2^900 times an invariant part is still a number */
+    MOST_STEPS = 50,  /* on one branch: bisection alone would be done by then */
+};
+
+#define SMALL_STEP 0.25 /* of x: such a step is taken without a second look */
+
+int partial_store_init(partial_store *s, const branch_problem *p, size_t count)
+{
+    memset(s, 0, sizeof *s);
+    const size_t patterns = p->tiles * TILE;
+    s->item = mem_zeros(count, sizeof *s->item);
+    if (p->partial && count > SIZE_MAX / sizeof(double) / p->partial)
+        goto fail;
+    s->value = mem_aligned(count * p->partial, sizeof *s->value);
+    s->shift = mem_aligned(count * patterns, sizeof *s->shift);
+    if (!s->item || !s->value || !s->shift)
+        goto fail;
+    for (size_t i = 0; i < count; i++)
+        s->item[i] =
+            (partial){s->value + i * p->partial, s->shift + i * patterns, 0, p->model.n_categories};
+    return ART_OK;
+fail:
+    partial_store_free(s);
+    return ART_ERR_NOMEM;
+}
+
+void partial_store_free(partial_store *s)
+{
+    free(s->item);
+    free(s->value);
+    free(s->shift);
+    memset(s, 0, sizeof *s);
+}
+
+size_t partial_store_memory(const branch_problem *p, size_t count)
+{
+    return count *
+           (p->partial * sizeof(double) + p->tiles * TILE * sizeof(int32_t) + sizeof(partial));
+}
+
+partial partial_of_taxon(const branch_problem *p, int32_t taxon)
+{
+    return (partial){.value = p->tip + (size_t)taxon * p->tiles * 4 * TILE, .categories = 1};
+}
+
+/* Multiplies the patterns whose numbers have become small by a power of two. */
+static void lift(partial *out, size_t first, size_t tiles)
+{
+    const size_t stride = (size_t)out->categories * 4;
+    for (size_t k = first * TILE; k < (first + tiles) * TILE; k++) {
+        double *row = out->value + k / TILE * stride * TILE + k % TILE, total = 0;
+        for (size_t i = 0; i < stride; i++)
+            total += row[i * TILE];
+        if (!(total > 0 && total < PARTIAL_LOW))
+            continue;
+        int bits = -ilogb(total);
+        for (size_t i = 0; i < stride; i++)
+            row[i * TILE] = ldexp(row[i * TILE], bits);
+        out->shift[k] += bits;
+    }
+}
+
+void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
+                       const double *py, const branch_problem *p, size_t first, size_t tiles)
+{
+    double *value = out->value + first * 4 * TILE * (size_t)out->categories;
+    double least = p->kernel->combine(value, partial_from(x, first, px), partial_from(y, first, py),
+                                      out->categories, tiles);
+    int low = least < PARTIAL_LOW;
+    if (!(out->shifted | x->shifted | y->shifted | low))
+        return;
+    if (!out->shifted)
+        memset(out->shift, 0, p->tiles * TILE * sizeof *out->shift);
+    out->shifted = 1;
+    for (size_t k = first * TILE; k < (first + tiles) * TILE; k++)
+        out->shift[k] = partial_shift(x, k) + partial_shift(y, k);
+    if (low)
+        lift(out, first, tiles);
+}
+
+void partial_join(partial *out, const partial *x, const double *px, const partial *y,
+                  const double *py, const branch_problem *p)
+{
+    out->shifted = 0;
+    partial_join_part(out, x, px, y, py, p, 0, p->tiles);
+}
+
+int32_t partial_shift_between(const branch_problem *p, const partial *x, const partial *y, size_t k)
+{
+    int32_t shift = partial_shift(x, k) + partial_shift(y, k);
+    return p->invariant && p->invariant[k] > 0 && shift > SHIFT_MOST ? SHIFT_MOST : shift;
+}
+
+int branch_edge_init(branch_edge *e, const branch_problem *p)
+{
+    memset(e, 0, sizeof *e);
+    e->problem = p;
+    e->coefficient = mem_aligned(p->tiles * (size_t)(1 + p->terms), TILE * sizeof(double));
+    e->growth = mem_aligned(3 * (size_t)p->terms, sizeof *e->growth);
+    e->invariant = mem_aligned(p->tiles, TILE * sizeof *e->invariant);
+    if (e->coefficient && e->growth && e->invariant)
+        return ART_OK;
+    branch_edge_free(e);
+    return ART_ERR_NOMEM;
+}
+
+void branch_edge_free(branch_edge *e)
+{
+    free(e->coefficient);
+    free(e->growth);
+    free(e->invariant);
+    memset(e, 0, sizeof *e);
+}
+
+void branch_edge_meet(branch_edge *e, const partial *x, const partial *y)
+{
+    const branch_problem *p = e->problem;
+    const double *invariant = p->invariant;
+    e->x = x;
+    e->y = y;
+    if (invariant && (x->shifted || y->shifted)) {
+        for (size_t k = 0; k < p->tiles * TILE; k++)
+            e->invariant[k] = ldexp(invariant[k], partial_shift_between(p, x, y, k));
+        invariant = e->invariant;
+    }
+    p->kernel->meet(e->coefficient, partial_from(x, 0, NULL), partial_from(y, 0, NULL), invariant,
+                    &p->model, p->tiles);
+}
+
+static partial_growth grow(branch_edge *e, double root)
+{
+    const int terms = e->problem->terms;
+    double *value = e->growth, *first = value + terms, *second = first + terms;
+    branch_growth(value, first, second, e->problem, root * root * root);
+    return (partial_growth){value, first, second};
+}
+
+double branch_edge_log_likelihood(branch_edge *e, double root)
+{
+    const branch_problem *p = e->problem;
+    double sum =
+        p->kernel->log_sum(e->coefficient, p->weight, grow(e, root).value, p->terms, p->tiles);
+    if (e->x->shifted || e->y->shifted) {
+        double bits = 0;
+        for (size_t k = 0; k < p->tiles * TILE; k++)
+            bits += p->weight[k] * partial_shift_between(p, e->x, e->y, k);
+        sum -= bits * M_LN2;
+    }
+    return sum;
+}
+
+void branch_edge_slopes(double out[2], branch_edge *e, double root)
+{
+    const branch_problem *p = e->problem;
+    p->kernel->slopes(out, e->coefficient, p->weight, grow(e, root), p->terms, p->tiles);
+}
+
+double branch_edge_prior(const branch_problem *p, double root)
+{
+    return log(3 * p->prior_rate * root * root) - p->prior_rate * root * root * root;
+}
+
+double branch_edge_inspect(branch_edge *e, branch_state *b)
+{
+    const double x = b->root;
+    double l[2];
+    branch_edge_slopes(l, e, x);
+    const double pull = l[0] - e->problem->prior_rate;
+    const double bend = 6 * x * pull + 9 * x * x * x * x * l[1] - 2 / (x * x);
+    b->slope = 3 * x * x * pull + 2 / x;
+    b->curvature = fmax(-bend, 0.5 / (x * x));
+    return bend;
+}
+
+/* f falls to -inf at both ends, so a maximum lies between the last point where it rose and the
+ * last where it fell. A step that leaves these, or that the curvature does not support, is
+ * replaced by halving the interval or by doubling or halving x. */
+double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
+{
+    double low = cbrt(BRANCH_SHORTEST), high = cbrt(BRANCH_LONGEST), promised = 0;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        const double bend = branch_edge_inspect(e, b), x = b->root;
+        const double gain = b->slope * b->slope / (2 * fmax(fabs(bend), 1e-300));
+        if (i == 0)
+            promised = gain;
+        if (b->slope > 0)
+            low = x;
+        else
+            high = x;
+        double next = bend < 0 ? x - b->slope / bend : b->slope > 0 ? 2 * x : x / 2;
+        next = fmin(fmax(next, x / 4), 4 * x);
+        if (next != x && !(next > low && next < high))
+            next = sqrt(low * high);
+        b->root = next;
+        if (bend < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
+            break;
+    }
+    return promised;
+}

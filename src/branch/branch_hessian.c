@@ -1,0 +1,315 @@
+#include "branch/branch_hessian.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK_BYTES = 1 << 18, /* of the vectors that go up the tree together: an L2 cache */
+    MOST_CHUNK = 8,        /* tiles */
+    BLOCK = 16,            /* branches whose products with those before are done together */
+};
+
+struct branch_hessian {
+    const branch_problem *problem;
+    size_t chunk;    /* tiles that are done together */
+    size_t vector;   /* numbers of a partial on them */
+    double *row;     /* [E][vector] Y, by place in the order children before parents */
+    double *passed;  /* [E][vector] P_v down[v] */
+    double *scratch; /* [vector] */
+    double *ones;    /* [vector] */
+    double *site;    /* [E][chunk][TILE] d log L / d b of the patterns */
+    double *factor;  /* [chunk][TILE] weight / L of the patterns */
+    double *slope;   /* [E][edge_terms] derivatives of the transitions, by place */
+    double *rate;    /* [edge_terms] the same at length 0 */
+    double *minus;   /* [tiles][TILE] minus the weights */
+    double *half;    /* [tiles][TILE] half of that */
+    double *pairs;   /* [E][E] sums for two branches, in one triangle or the other */
+    double *same;    /* [E] for one branch twice */
+    double *first;   /* [E] first derivatives */
+    int32_t *place;  /* [nodes] of the branch above a node in the order */
+    int32_t *begin;  /* [E] the branches below are begin .. place - 1 */
+    double *memory;  /* what the doubles above are parts of */
+};
+
+/* The parts of the block of doubles; returns how many numbers they take. */
+static size_t lay_out(branch_hessian *h, double *memory)
+{
+    const branch_problem *p = h->problem;
+    const size_t edges = (size_t)p->n_edges, patterns = h->chunk * TILE;
+    const size_t terms = ((size_t)p->edge_terms + 7) / 8 * 8;
+    const struct {
+        double **part;
+        size_t size;
+    } table[] = {
+        {&h->row, edges * h->vector}, {&h->passed, edges * h->vector},
+        {&h->scratch, h->vector},     {&h->ones, h->vector},
+        {&h->site, edges * patterns}, {&h->factor, patterns},
+        {&h->minus, p->tiles * TILE}, {&h->half, p->tiles * TILE},
+        {&h->slope, edges * terms},   {&h->rate, terms},
+        {&h->pairs, edges * edges},   {&h->same, edges},
+        {&h->first, edges},
+    };
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (memory)
+            *table[i].part = memory + total;
+        total += (table[i].size + 7) / 8 * 8; /* every part begins on a cache line */
+    }
+    return total;
+}
+
+static void set_sizes(branch_hessian *h, const branch_problem *p)
+{
+    const size_t edges = (size_t)p->n_edges, tile = (size_t)p->model.n_categories * 4 * TILE;
+    h->problem = p;
+    h->chunk = CHUNK_BYTES / (2 * edges * tile * sizeof(double));
+    h->chunk = h->chunk < 1 ? 1 : h->chunk > MOST_CHUNK ? MOST_CHUNK : h->chunk;
+    h->vector = h->chunk * tile;
+}
+
+size_t branch_hessian_memory(const branch_problem *p)
+{
+    branch_hessian h = {0};
+    set_sizes(&h, p);
+    return lay_out(&h, NULL) * sizeof(double) + 2 * (size_t)p->n_edges * sizeof(int32_t);
+}
+
+int branch_hessian_create(branch_hessian **out, const branch_problem *p)
+{
+    *out = NULL;
+    branch_hessian *h = mem_zeros(1, sizeof *h);
+    if (!h)
+        return ART_ERR_NOMEM;
+    const size_t edges = (size_t)p->n_edges;
+    set_sizes(h, p);
+    h->memory = mem_aligned(lay_out(h, NULL), sizeof *h->memory);
+    h->place = mem_zeros(edges + 1, sizeof *h->place);
+    h->begin = mem_zeros(edges, sizeof *h->begin);
+    if (!h->memory || !h->place || !h->begin) {
+        branch_hessian_free(h);
+        return ART_ERR_NOMEM;
+    }
+    lay_out(h, h->memory);
+    branch_transition_slope(h->rate, p, 0);
+    for (size_t k = 0; k < h->vector; k++)
+        h->ones[k] = 1;
+    for (size_t k = 0; k < p->tiles * TILE; k++) {
+        h->minus[k] = -p->weight[k];
+        h->half[k] = h->minus[k] / 2;
+    }
+    *out = h;
+    return ART_OK;
+}
+
+void branch_hessian_free(branch_hessian *h)
+{
+    if (!h)
+        return;
+    free(h->memory);
+    free(h->place);
+    free(h->begin);
+    free(h);
+}
+
+/* Some tiles of all patterns. */
+typedef struct span {
+    size_t first; /* tile */
+    size_t tiles;
+} span;
+
+/* Numbers of a vector on them. */
+static size_t numbers_of(const branch_hessian *h, span at)
+{
+    return h->vector / h->chunk * at.tiles;
+}
+
+static double *row_of(const branch_hessian *h, int32_t place)
+{
+    return h->row + (size_t)place * h->vector;
+}
+
+static double *passed_of(const branch_hessian *h, int32_t place)
+{
+    return h->passed + (size_t)place * h->vector;
+}
+
+static partial_arm vector_arm(const branch_hessian *h, const double *vector)
+{
+    return (partial_arm){vector, NULL, h->problem->model.n_categories};
+}
+
+/* The likelihoods of the patterns, as they are scaled at v, make h->factor; the first
+ * derivatives by the branch above v make h->site and h->first. */
+static void differentiate(branch_hessian *h, const branch_solver *s, int32_t v, span at)
+{
+    const branch_problem *p = h->problem;
+    const int32_t place = h->place[v];
+    const partial *down = &s->down[v], *outside = branch_outside(s, v);
+    const double *weight = p->weight + at.first * TILE;
+    double *site = h->site + (size_t)place * h->chunk * TILE;
+    const partial_arm above = partial_from(outside, at.first, NULL);
+    p->kernel->spread(passed_of(h, place), partial_from(down, at.first, branch_transition_at(s, v)),
+                      p->model.n_categories, at.tiles);
+    p->kernel->pair(h->factor, above, vector_arm(h, passed_of(h, place)), &p->model, at.tiles);
+    for (size_t k = 0; p->invariant && k < at.tiles * TILE; k++) {
+        size_t pattern = at.first * TILE + k;
+        if (p->invariant[pattern] > 0)
+            h->factor[k] +=
+                ldexp(p->invariant[pattern], partial_shift_between(p, down, outside, pattern));
+    }
+    p->kernel->spread(
+        row_of(h, place),
+        partial_from(down, at.first, h->slope + (size_t)place * (size_t)p->edge_terms),
+        p->model.n_categories, at.tiles);
+    p->kernel->pair(site, above, vector_arm(h, row_of(h, place)), &p->model, at.tiles);
+    double sum = 0;
+    for (size_t k = 0; k < at.tiles * TILE; k++) {
+        site[k] /= h->factor[k];
+        sum += weight[k] * site[k];
+        h->factor[k] = weight[k] / h->factor[k];
+    }
+    h->first[place] += sum;
+}
+
+/* The power of two by which down[v] was multiplied at v itself. */
+static int32_t own_shift(const branch_solver *s, int32_t v, size_t k)
+{
+    const int32_t *child = s->tree.child[v];
+    return partial_shift(&s->down[v], k) - partial_shift(&s->down[child[0]], k) -
+           partial_shift(&s->down[child[1]], k);
+}
+
+/* vector *= 2^own_shift, pattern by pattern. */
+static void lift(double *vector, const branch_solver *s, int32_t v, span at)
+{
+    const size_t bases = 4 * (size_t)s->problem->model.n_categories;
+    for (size_t k = 0; k < at.tiles * TILE; k++) {
+        int32_t shift = own_shift(s, v, at.first * TILE + k);
+        for (size_t i = 0; shift && i < bases; i++) {
+            double *number = vector + (k / TILE * bases + i) * TILE + k % TILE;
+            *number = ldexp(*number, shift);
+        }
+    }
+}
+
+/* At an inner node v, whose children's Y are there: pairs that part here, and the Y of all
+ * that is below, carried through the branch above v. */
+static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v, span at)
+{
+    const branch_problem *p = h->problem;
+    const partial_kernels *kernel = p->kernel;
+    const int categories = p->model.n_categories;
+    const double *transition = branch_transition_at(s, v);
+    const int32_t a = h->place[s->tree.child[v][0]], b = h->place[s->tree.child[v][1]];
+    const int shifted = s->down[v].shifted;
+    kernel->spread(h->scratch, partial_from(branch_outside(s, v), at.first, transition), categories,
+                   at.tiles);
+    kernel->weigh(h->scratch, h->factor, &p->model, at.tiles);
+    if (shifted) {
+        lift(h->scratch, s, v, at);
+        lift(passed_of(h, a), s, v, at);
+        lift(passed_of(h, b), s, v, at);
+    }
+    const int32_t from_a = h->begin[a], from_b = h->begin[b];
+    kernel->dots(h->pairs + (size_t)from_a * (size_t)p->n_edges + from_b, (size_t)p->n_edges,
+                 row_of(h, from_a), a - from_a + 1, row_of(h, from_b), b - from_b + 1, h->vector,
+                 h->scratch, numbers_of(h, at));
+    for (int32_t i = from_a; i <= a; i++)
+        kernel->carry(row_of(h, i), passed_of(h, b), transition, categories, at.tiles);
+    for (int32_t i = from_b; i <= b; i++)
+        kernel->carry(row_of(h, i), passed_of(h, a), transition, categories, at.tiles);
+}
+
+/* The branch above v with itself and with all below it. */
+static void pair_with_below(branch_hessian *h, const branch_solver *s, int32_t v, span at)
+{
+    const branch_problem *p = h->problem;
+    const int32_t place = h->place[v], begin = h->begin[place];
+    p->kernel->spread(h->scratch, partial_from(branch_outside(s, v), at.first, h->rate),
+                      p->model.n_categories, at.tiles);
+    p->kernel->weigh(h->scratch, h->factor, &p->model, at.tiles);
+    p->kernel->dots(h->same + place, 1, row_of(h, place), 1, h->scratch, 1, h->vector, h->ones,
+                    numbers_of(h, at));
+    p->kernel->dots(h->pairs + (size_t)place * (size_t)p->n_edges + begin, (size_t)p->n_edges,
+                    h->scratch, 1, row_of(h, begin), place - begin, h->vector, h->ones,
+                    numbers_of(h, at));
+}
+
+/* -sum weight (d log L / d b_i) (d log L / d b_j): below the diagonal, and half of it on both sides
+ * within the blocks along it. */
+static void add_squares(branch_hessian *h, span at)
+{
+    const partial_kernels *kernel = h->problem->kernel;
+    const int edges = h->problem->n_edges;
+    const size_t stride = (size_t)edges, pitch = h->chunk * TILE, from = at.first * TILE;
+    for (int i = 0; i < edges; i += BLOCK) {
+        const int rows = edges - i < BLOCK ? edges - i : BLOCK;
+        const double *block = h->site + (size_t)i * pitch;
+        double *out = h->pairs + (size_t)i * stride;
+        kernel->dots(out, stride, block, rows, h->site, i, pitch, h->minus + from, at.tiles * TILE);
+        kernel->dots(out + i, stride, block, rows, block, rows, pitch, h->half + from,
+                     at.tiles * TILE);
+    }
+}
+
+static void prepare(branch_hessian *h, const branch_solver *s)
+{
+    const branch_problem *p = h->problem;
+    const size_t edges = (size_t)p->n_edges;
+    for (int32_t i = 0; i < p->n_edges; i++) {
+        int32_t v = s->order[i];
+        h->place[v] = i;
+        h->begin[i] = v < p->n_taxa ? i : h->begin[h->place[s->tree.child[v][0]]];
+        branch_transition_slope(h->slope + (size_t)i * (size_t)p->edge_terms, p,
+                                s->branch[v].root * s->branch[v].root * s->branch[v].root);
+    }
+    memset(h->pairs, 0, edges * edges * sizeof *h->pairs);
+    memset(h->same, 0, edges * sizeof *h->same);
+    memset(h->first, 0, edges * sizeof *h->first);
+}
+
+/* From derivatives of the log-likelihood by b to those of f by x = b^(1/3). */
+static void change_variables(double *gradient, double *hessian, const branch_hessian *h,
+                             const branch_solver *s)
+{
+    const branch_problem *p = h->problem;
+    const int32_t edges = p->n_edges;
+    for (int32_t i = 0; i < edges; i++) {
+        const int32_t v = s->order[i], row = node_edge(v, p->n_taxa);
+        const double x = s->branch[v].root, pull = h->first[i] - p->prior_rate;
+        gradient[row] = 3 * x * x * pull + 2 / x;
+        for (int32_t j = 0; j < edges; j++) {
+            const int32_t u = s->order[j], column = node_edge(u, p->n_taxa);
+            double second = h->pairs[i * edges + j] + h->pairs[j * edges + i];
+            if (i == j)
+                second += h->same[i];
+            double value = 3 * x * x * (3 * s->branch[u].root * s->branch[u].root) * second;
+            if (i == j)
+                value += 6 * x * pull - 2 / (x * x);
+            hessian[row * edges + column] = value;
+        }
+    }
+}
+
+void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
+                            const branch_solver *s)
+{
+    const branch_problem *p = h->problem;
+    prepare(h, s);
+    for (size_t first = 0; first < p->tiles; first += h->chunk) {
+        span at = {first, p->tiles - first < h->chunk ? p->tiles - first : h->chunk};
+        for (int32_t i = 0; i < p->n_edges; i++) {
+            int32_t v = s->order[i];
+            differentiate(h, s, v, at);
+            if (v >= p->n_taxa)
+                part_and_carry(h, s, v, at);
+            pair_with_below(h, s, v, at);
+        }
+        add_squares(h, at);
+    }
+    change_variables(gradient, hessian, h, s);
+}

@@ -1,0 +1,271 @@
+#include "branch/branch_solver.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "tree/rearrange.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 2 }; /* tiles that go through the tree together when lengths are given */
+
+static int32_t n_nodes(const branch_problem *p)
+{
+    return topology_nodes(p->n_taxa);
+}
+
+static int32_t top_node(const branch_solver *s)
+{
+    return s->tree.child[0][0];
+}
+
+/* Both sides of every node, but for the lower sides of leaves. */
+static size_t n_partials(const branch_problem *p)
+{
+    return 2 * (size_t)n_nodes(p) - (size_t)p->n_taxa;
+}
+
+size_t branch_solver_memory(const branch_problem *p)
+{
+    const size_t nodes = (size_t)n_nodes(p);
+    const size_t per_node = sizeof(branch_state) + (size_t)p->edge_terms * sizeof(double) +
+                            2 * sizeof(partial) + 6 * sizeof(int32_t);
+    return partial_store_memory(p, n_partials(p)) + nodes * per_node +
+           p->tiles * TILE * (size_t)(p->terms + 2) * sizeof(double);
+}
+
+static void place_partials(branch_solver *s)
+{
+    const branch_problem *p = s->problem;
+    const partial *next = s->store.item;
+    for (int32_t v = 0; v < n_nodes(p); v++) {
+        s->down[v] = v < p->n_taxa ? partial_of_taxon(p, v) : *next++;
+        s->up[v] = *next++;
+    }
+}
+
+int branch_solver_create(branch_solver **out, const branch_problem *p)
+{
+    *out = NULL;
+    branch_solver *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    const size_t nodes = (size_t)n_nodes(p);
+    int status;
+    s->problem = p;
+    if ((status = topology_init(&s->tree, p->n_taxa)) || (status = branch_edge_init(&s->edge, p)) ||
+        (status = partial_store_init(&s->store, p, n_partials(p))))
+        goto out;
+    status = ART_ERR_NOMEM;
+    s->order = mem_zeros(nodes, sizeof *s->order);
+    s->tour = mem_zeros(2 * nodes, sizeof *s->tour);
+    s->branch = mem_zeros(nodes, sizeof *s->branch);
+    s->down = mem_zeros(nodes, sizeof *s->down);
+    s->up = mem_zeros(nodes, sizeof *s->up);
+    s->transition = mem_aligned(nodes * (size_t)p->edge_terms, sizeof *s->transition);
+    if (!s->order || !s->tour || !s->branch || !s->down || !s->up || !s->transition)
+        goto out;
+    place_partials(s);
+    *out = s;
+    return ART_OK;
+out:
+    branch_solver_free(s);
+    return status;
+}
+
+void branch_solver_free(branch_solver *s)
+{
+    if (!s)
+        return;
+    topology_free(&s->tree);
+    branch_edge_free(&s->edge);
+    partial_store_free(&s->store);
+    free(s->order);
+    free(s->tour);
+    free(s->branch);
+    free(s->down);
+    free(s->up);
+    free(s->transition);
+    free(s);
+}
+
+static void set_root(branch_solver *s, int32_t v, double root)
+{
+    s->branch[v].root = root;
+    branch_transition(s->transition + (size_t)v * (size_t)s->problem->edge_terms, s->problem,
+                      root * root * root);
+}
+
+/* A node is entered before what is below it and left after. */
+static void walk(branch_solver *s)
+{
+    int32_t *tour = s->tour, v = top_node(s);
+    const topology *t = &s->tree;
+    for (;;) {
+        while (v >= t->n_taxa) {
+            *tour++ = v;
+            v = t->child[v][0];
+        }
+        *tour++ = v;
+        *tour++ = ~v;
+        while (v != t->child[0][0] && v == t->child[t->parent[v]][1]) {
+            v = t->parent[v];
+            *tour++ = ~v;
+        }
+        if (v == t->child[0][0])
+            return;
+        v = t->child[t->parent[v]][1];
+    }
+}
+
+void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length)
+{
+    const branch_problem *p = s->problem;
+    topology_build(&s->tree, decision);
+    topology_postorder(s->order, &s->tree);
+    walk(s);
+    for (int e = 0; e < p->n_edges; e++)
+        set_root(s, edge_node(e, p->n_taxa),
+                 cbrt(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
+}
+
+void branch_solver_move(branch_solver *s, const double *root)
+{
+    for (int e = 0; e < s->problem->n_edges; e++)
+        set_root(s, edge_node(e, s->problem->n_taxa), root[e]);
+}
+
+void branch_solver_lengths(double *length, const branch_solver *s)
+{
+    const branch_problem *p = s->problem;
+    for (int e = 0; e < p->n_edges; e++) {
+        double root = s->branch[edge_node(e, p->n_taxa)].root;
+        length[e] = root * root * root;
+    }
+}
+
+static void join_down(branch_solver *s, int32_t v, size_t first, size_t tiles)
+{
+    const int32_t a = s->tree.child[v][0], b = s->tree.child[v][1];
+    partial_join_part(&s->down[v], &s->down[a], branch_transition_at(s, a), &s->down[b],
+                      branch_transition_at(s, b), s->problem, first, tiles);
+}
+
+static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
+{
+    const int32_t above = s->tree.parent[v], sibling = topology_sibling(&s->tree, v);
+    partial_join_part(&s->up[v], branch_outside(s, above), branch_transition_at(s, above),
+                      &s->down[sibling], branch_transition_at(s, sibling), s->problem, first,
+                      tiles);
+}
+
+static void meet(branch_solver *s, int32_t v)
+{
+    branch_edge_meet(&s->edge, &s->down[v], branch_outside(s, v));
+}
+
+/* All of down, and of up if both are wanted; a few tiles at a time, so that they stay in the
+ * cache on their way. */
+static void pass(branch_solver *s, int both)
+{
+    const branch_problem *p = s->problem;
+    for (int32_t v = 1; v < n_nodes(p); v++)
+        s->down[v].shifted = s->up[v].shifted = 0;
+    for (size_t first = 0; first < p->tiles; first += CHUNK) {
+        const size_t tiles = p->tiles - first < CHUNK ? p->tiles - first : CHUNK;
+        for (int i = 0; i < p->n_edges; i++)
+            if (s->order[i] >= p->n_taxa)
+                join_down(s, s->order[i], first, tiles);
+        for (int i = p->n_edges - 2; both && i >= 0; i--)
+            join_up(s, s->order[i], first, tiles);
+    }
+}
+
+/* Where the log-likelihood is taken: at the top branch, once all of down is current. */
+static double value_at_top(branch_solver *s)
+{
+    meet(s, top_node(s));
+    return branch_edge_log_likelihood(&s->edge, s->branch[top_node(s)].root);
+}
+
+double branch_solver_value(branch_solver *s)
+{
+    pass(s, 0);
+    return value_at_top(s);
+}
+
+double branch_solver_density(const branch_solver *s, double log_likelihood)
+{
+    double sum = log_likelihood;
+    for (int32_t v = 1; v < n_nodes(s->problem); v++)
+        sum += branch_edge_prior(s->problem, s->branch[v].root);
+    return sum;
+}
+
+void branch_solver_refresh(branch_solver *s)
+{
+    pass(s, 1);
+}
+
+void branch_solver_slopes(double out[2], branch_solver *s, int32_t v)
+{
+    meet(s, v);
+    branch_edge_slopes(out, &s->edge, s->branch[v].root);
+}
+
+/* One sweep: every branch once, in an order in which the partials of the next one cost one or
+ * two joins. Returns the promised gain. */
+static double sweep(branch_solver *s, double enough)
+{
+    const branch_problem *p = s->problem;
+    double gain = 0;
+    for (int i = 0; i < 2 * p->n_edges; i++) {
+        const int32_t v = s->tour[i];
+        if (v >= 0) {
+            if (s->tree.parent[v] != 0) {
+                s->up[v].shifted = 0;
+                join_up(s, v, 0, p->tiles);
+            }
+            meet(s, v);
+            gain += branch_edge_improve(&s->edge, &s->branch[v], enough);
+            set_root(s, v, s->branch[v].root);
+        } else if (~v >= p->n_taxa) {
+            s->down[~v].shifted = 0;
+            join_down(s, ~v, 0, p->tiles);
+        }
+    }
+    return gain;
+}
+
+/* The results, once all of down is current. */
+static int conclude(branch_solver *s)
+{
+    s->log_likelihood = value_at_top(s);
+    s->log_density = branch_solver_density(s, s->log_likelihood);
+    s->laplace = s->log_density;
+    for (int32_t v = 1; v < n_nodes(s->problem); v++)
+        s->laplace += 0.5 * log(2 * M_PI / s->branch[v].curvature);
+    return isfinite(s->laplace) ? ART_OK : ART_ERR_NUMERIC;
+}
+
+int branch_solver_inspect(branch_solver *s)
+{
+    pass(s, 1);
+    for (int32_t v = 1; v < n_nodes(s->problem); v++) {
+        meet(s, v);
+        branch_edge_inspect(&s->edge, &s->branch[v]);
+    }
+    return conclude(s);
+}
+
+int branch_solver_mode(branch_solver *s, double tolerance)
+{
+    const branch_problem *p = s->problem;
+    const double enough = tolerance / p->n_edges / 10;
+    double gain = HUGE_VAL;
+    pass(s, 0);
+    for (s->sweeps = 0; s->sweeps < BRANCH_SWEEPS && gain >= tolerance; s->sweeps++)
+        gain = sweep(s, enough);
+    return conclude(s);
+}

@@ -1,0 +1,98 @@
+/* branch_solver.h: the branch lengths of one topology: their likelihood, and the mode of their
+ * posterior in the scale of branch_posterior.h.
+ *
+ * A solver is the workspace of one thread. It holds a topology, its lengths and the partials
+ * (partials.h) of every node seen from both sides; nothing is allocated after create.
+ *
+ *     branch_solver *s;
+ *     status = branch_solver_create(&s, &problem);
+ *     branch_solver_set(s, decision, length);
+ *     status = branch_solver_mode(s, BRANCH_TOLERANCE);
+ *     ... s->log_density, s->laplace; branch_solver_lengths(length, s) ...
+ *     branch_solver_free(s);
+ *
+ * The tree hangs from taxon 0 (tree/topology.h); the branch above node v is known by v inside
+ * and by its edge number outside. */
+#ifndef BRANCH_BRANCH_SOLVER_H
+#define BRANCH_BRANCH_SOLVER_H
+
+#include "branch/branch_edge.h"
+#include "tree/topology.h"
+
+typedef struct branch_solver {
+    const branch_problem *problem;
+    topology tree;
+    int32_t *order;       /* [E] nodes, children before parents */
+    int32_t *tour;        /* [2E] a walk around the tree: v on the way down, ~v on the way up */
+    branch_state *branch; /* [nodes]; that of node 0 means nothing */
+    double *transition;   /* [nodes][edge_terms] */
+    partial *down;        /* [nodes] of what is below v, at v */
+    partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
+    partial_store store;  /* what the two above are, but for the leaves */
+    branch_edge edge;
+    /* Results of branch_solver_mode. */
+    double log_likelihood; /* at the mode */
+    double log_density;    /* f at the mode */
+    double laplace;        /* the diagonal Laplace approximation of the evidence */
+    int sweeps;            /* how many it took */
+} branch_solver;
+
+static inline const double *branch_transition_at(const branch_solver *s, int32_t v)
+{
+    return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
+}
+
+/* The partial at the upper end of the branch above v; taxon 0 is all that is above the top. */
+static inline const partial *branch_outside(const branch_solver *s, int32_t v)
+{
+    return s->tree.parent[v] == 0 ? &s->down[0] : &s->up[v];
+}
+
+/* The problem is borrowed. */
+int branch_solver_create(branch_solver **out, const branch_problem *problem);
+void branch_solver_free(branch_solver *s); /* NULL is fine */
+
+/* Bytes that a solver allocates for a problem. */
+size_t branch_solver_memory(const branch_problem *problem);
+
+/* A topology, decision [N-3], and lengths [E] by edge number, forced into the range
+ * BRANCH_SHORTEST .. BRANCH_LONGEST. O(N). */
+void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length);
+
+/* Other lengths of the same topology, as cube roots [E] by edge number, taken as they are:
+ * positive. O(N). */
+void branch_solver_move(branch_solver *s, const double *root);
+
+/* The lengths [E] by edge number. */
+void branch_solver_lengths(double *length, const branch_solver *s);
+
+#define BRANCH_TOLERANCE 1e-3 /* good for ranking and for weights: errors of g below 0.01 */
+
+enum { BRANCH_SWEEPS = 200 }; /* at most */
+
+/* The log-likelihood of the present topology and lengths: one pass up the tree. -inf where a
+ * pattern is impossible. Leaves all of `down` current. */
+double branch_solver_value(branch_solver *s);
+
+/* The log density f at the present lengths, given the log-likelihood there. O(N). */
+double branch_solver_density(const branch_solver *s, double log_likelihood);
+
+/* Maximises f from the present lengths by sweeps of Newton steps, one branch after the other.
+ * A sweep predicts its own gain, sum over branches of slope^2 / (2 curvature); the last one is
+ * the first whose prediction is below tolerance (in nats). The same result on any number of
+ * threads: a solver knows nothing of others. ART_ERR_NUMERIC if numbers cease to be numbers. */
+int branch_solver_mode(branch_solver *s, double tolerance);
+
+/* Makes all of `up` and `down` current, as branch_hessian.h wants it. */
+void branch_solver_refresh(branch_solver *s);
+
+/* The same, with the slopes and curvatures of all branches and the results of
+ * branch_solver_mode for the present lengths, as branch_moves.h wants it: lengths that are a
+ * mode already need no sweep. ART_ERR_NUMERIC as there. */
+int branch_solver_inspect(branch_solver *s);
+
+/* The first two derivatives of the log-likelihood by the length of the branch above v; needs
+ * current up[v] and down[v]. */
+void branch_solver_slopes(double out[2], branch_solver *s, int32_t v);
+
+#endif

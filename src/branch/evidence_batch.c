@@ -1,0 +1,65 @@
+#include "branch/evidence_batch.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+struct evidence_team {
+    pool *threads;
+    topology_evidence **worker; /* [threads] */
+    evidence_job *job;
+};
+
+int evidence_team_create(evidence_team **out, const branch_problem *problem, pool *threads)
+{
+    *out = NULL;
+    evidence_team *t = mem_zeros(1, sizeof *t);
+    if (!t)
+        return ART_ERR_NOMEM;
+    int status = ART_ERR_NOMEM;
+    t->threads = threads;
+    t->worker = mem_zeros((size_t)pool_threads(threads), sizeof *t->worker);
+    if (!t->worker)
+        goto out;
+    for (int i = 0; i < pool_threads(threads); i++)
+        if ((status = topology_evidence_create(&t->worker[i], problem)))
+            goto out;
+    *out = t;
+    return ART_OK;
+out:
+    evidence_team_free(t);
+    return status;
+}
+
+void evidence_team_free(evidence_team *t)
+{
+    if (!t)
+        return;
+    for (int i = 0; t->worker && i < pool_threads(t->threads); i++)
+        topology_evidence_free(t->worker[i]);
+    free(t->worker);
+    free(t);
+}
+
+static void run_job(void *context, int task, int index)
+{
+    evidence_team *team = context;
+    evidence_job *job = &team->job[task];
+    topology_evidence *t = team->worker[index];
+    job->status = topology_evidence_mode(t, job->decision, job->length, job->tolerance);
+    if (job->status)
+        return;
+    job->laplace = t->laplace;
+    topology_evidence_gauss(t, job->shape);
+    job->shrink = t->gauss.shrink;
+    if (job->shape == EVIDENCE_FULL)
+        job->full_laplace = t->full_laplace;
+    topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
+}
+
+void evidence_team_run(evidence_team *t, evidence_job *job, int count)
+{
+    t->job = job;
+    pool_run(t->threads, count, run_job, t);
+}

@@ -1,0 +1,42 @@
+/* evidence_batch.h: the evidence of many topologies (topology_evidence.h), threads over trees.
+ *
+ *     evidence_team *team;
+ *     status = evidence_team_create(&team, &problem, threads);
+ *     evidence_job job[n] = {{.decision = .., .length = .., .draws = 20, .stream = ..}, ..};
+ *     evidence_team_run(team, job, n);
+ *     evidence_team_free(team);
+ *
+ * A job depends on itself alone: results are the same on any number of threads and in any
+ * company. Nothing is allocated after create. */
+#ifndef BRANCH_EVIDENCE_BATCH_H
+#define BRANCH_EVIDENCE_BATCH_H
+
+#include "base/pool.h"
+#include "branch/topology_evidence.h"
+
+typedef struct evidence_job {
+    /* What is to be done. */
+    const int32_t *decision; /* [N-3] */
+    double *length;          /* [E] where the mode is looked for; becomes the mode */
+    double tolerance;        /* of the mode (branch_solver_mode) */
+    evidence_shape shape;    /* of the proposal; with EVIDENCE_FULL also the full Laplace */
+    int draws;               /* from the proposal; may be 0 */
+    rng stream;              /* for them */
+    length_draws out;        /* the draws themselves */
+    /* Results. */
+    int status;          /* ART_ERR_NUMERIC: no mode; the rest then means nothing */
+    double laplace;      /* diagonal */
+    double full_laplace; /* with EVIDENCE_FULL */
+    double shrink;       /* of the proposal (length_proposal.h) */
+    log_mean weights;    /* of the draws: those of earlier calls stay */
+} evidence_job;
+
+typedef struct evidence_team evidence_team;
+
+/* The problem and the threads (may be NULL) are borrowed. */
+int evidence_team_create(evidence_team **out, const branch_problem *problem, pool *threads);
+void evidence_team_free(evidence_team *t); /* NULL is fine */
+
+void evidence_team_run(evidence_team *t, evidence_job *job, int count);
+
+#endif

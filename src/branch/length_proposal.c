@@ -1,0 +1,127 @@
+#include "branch/length_proposal.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int branch_gauss_init(branch_gauss *g, int n_edges)
+{
+    memset(g, 0, sizeof *g);
+    const size_t edges = (size_t)n_edges;
+    g->n_edges = n_edges;
+    g->mode = mem_zeros(edges, sizeof *g->mode);
+    g->factor = mem_zeros(edges * edges, sizeof *g->factor);
+    if (g->mode && g->factor)
+        return ART_OK;
+    branch_gauss_free(g);
+    return ART_ERR_NOMEM;
+}
+
+void branch_gauss_free(branch_gauss *g)
+{
+    free(g->mode);
+    free(g->factor);
+    memset(g, 0, sizeof *g);
+}
+
+/* log q(mode) = log det(factor) - E/2 log(2 pi) */
+static void set_peak(branch_gauss *g)
+{
+    const ptrdiff_t n = g->n_edges;
+    g->log_peak = -0.5 * (double)n * log(2 * M_PI);
+    for (ptrdiff_t i = 0; i < n; i++)
+        g->log_peak += log(g->factor[i * n + i]);
+}
+
+void branch_gauss_set_diagonal(branch_gauss *g, const double *mode, const double *curvature)
+{
+    const ptrdiff_t n = g->n_edges;
+    memcpy(g->mode, mode, (size_t)n * sizeof *mode);
+    g->diagonal = 1;
+    g->shrink = 1;
+    for (ptrdiff_t i = 0; i < n; i++)
+        g->factor[i * n + i] = sqrt(curvature[i]);
+    set_peak(g);
+}
+
+static double dot(const double *a, const double *b, ptrdiff_t n)
+{
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* The lower triangle of a becomes its Cholesky factor; 0 if a is not positive definite beyond
+ * doubt: a pivot that has lost ten digits is none. */
+static int cholesky(double *a, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j <= i; j++) {
+            double left = a[i * n + j] - dot(a + i * n, a + j * n, j);
+            if (j < i)
+                a[i * n + j] = left / a[j * n + j];
+            else if (left > 1e-10 * a[i * n + i])
+                a[i * n + i] = sqrt(left);
+            else
+                return 0;
+        }
+    return 1;
+}
+
+void branch_gauss_set(branch_gauss *g, const double *mode, const double *hessian,
+                      const double *curvature)
+{
+    static const double shrinks[] = {0, 0.001, 0.01, 0.1, 0.5, 1};
+    const ptrdiff_t n = g->n_edges;
+    memcpy(g->mode, mode, (size_t)n * sizeof *mode);
+    g->diagonal = 0;
+    for (size_t k = 0; k < sizeof shrinks / sizeof *shrinks; k++) {
+        g->shrink = shrinks[k];
+        for (ptrdiff_t i = 0; i < n; i++) {
+            double own = -hessian[i * n + i];
+            g->factor[i * n + i] = own > 0 ? own : curvature[i];
+            for (ptrdiff_t j = 0; j < i; j++)
+                g->factor[i * n + j] = -hessian[i * n + j] * (1 - g->shrink);
+        }
+        if (cholesky(g->factor, n))
+            break;
+    }
+    set_peak(g);
+}
+
+/* With z standard normal, y = factor^-T z has precision factor factor^T. */
+double branch_gauss_draw(double *x, const branch_gauss *g, rng *r, double *scratch)
+{
+    const ptrdiff_t n = g->n_edges;
+    double square = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        scratch[i] = rng_normal(r);
+        square += scratch[i] * scratch[i];
+    }
+    for (ptrdiff_t i = n - 1; i >= 0; i--) {
+        const double *row = g->factor + i * n;
+        const double y = scratch[i] / row[i];
+        x[i] = g->mode[i] + y;
+        for (ptrdiff_t j = 0; j < i && !g->diagonal; j++)
+            scratch[j] -= row[j] * y;
+    }
+    return g->log_peak - 0.5 * square;
+}
+
+double branch_gauss_log_density(const branch_gauss *g, const double *x)
+{
+    const ptrdiff_t n = g->n_edges;
+    double square = 0;
+    for (ptrdiff_t i = 0; i < n; i++) { /* |factor^T (x - mode)|^2 */
+        double sum = g->factor[i * n + i] * (x[i] - g->mode[i]);
+        for (ptrdiff_t j = i + 1; j < n && !g->diagonal; j++)
+            sum += g->factor[j * n + i] * (x[j] - g->mode[j]);
+        square += sum * sum;
+    }
+    return g->log_peak - 0.5 * square;
+}

@@ -1,0 +1,43 @@
+/* length_proposal.h: a normal distribution over the cube roots x of a topology's branch lengths:
+ * the proposal from which lengths are drawn, centred at the mode of their posterior.
+ *
+ *     q(x) = (2 pi)^(-E/2) det(A)^(1/2) exp(-(x - mode)^T A (x - mode) / 2)
+ *
+ * The precision A is minus the Hessian of f (branch_posterior.h), or its diagonal. Where the
+ * Hessian of a poor mode is not negative definite, the matrix of correlations of A is mixed
+ * with the unit matrix, C -> (1 - shrink) C + shrink 1, with the least shrink of 0, 0.001,
+ * 0.01, 0.1, 0.5, 1 that makes it positive definite. 1 is the diagonal, which always is.
+ *
+ * A negative x is no length: such a draw has weight 0, and the estimate stays unbiased. */
+#ifndef BRANCH_LENGTH_PROPOSAL_H
+#define BRANCH_LENGTH_PROPOSAL_H
+
+#include "base/rng.h"
+
+typedef struct branch_gauss {
+    int n_edges;     /* E */
+    int diagonal;    /* only the diagonal of factor is used */
+    double *mode;    /* [E] */
+    double *factor;  /* [E][E], lower triangle: A = factor factor^T */
+    double log_peak; /* log q(mode) */
+    double shrink;
+} branch_gauss;
+
+int branch_gauss_init(branch_gauss *g, int n_edges);
+void branch_gauss_free(branch_gauss *g); /* safe on a zeroed one */
+
+/* A = diag(curvature), curvature [E] positive. O(E). */
+void branch_gauss_set_diagonal(branch_gauss *g, const double *mode, const double *curvature);
+
+/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, stands in for what on
+ * its diagonal is not. O(E^3 / 6). */
+void branch_gauss_set(branch_gauss *g, const double *mode, const double *hessian,
+                      const double *curvature);
+
+/* Draws x [E] and returns log q(x). scratch [E]. O(E^2 / 2), diagonal O(E). */
+double branch_gauss_draw(double *x, const branch_gauss *g, rng *r, double *scratch);
+
+/* log q(x). O(E^2 / 2). */
+double branch_gauss_log_density(const branch_gauss *g, const double *x);
+
+#endif

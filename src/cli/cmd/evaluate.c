@@ -1,0 +1,248 @@
+/* evaluate: log-likelihood, prior and parsimony scores of given trees. */
+#include "artreeformer.h"
+#include "base/buffer.h"
+#include "base/mem.h"
+#include "io/nexus.h"
+#include "cli/dataset.h"
+#include "cli/session.h"
+#include "train/particles.h"
+#include "lik/likelihood.h"
+#include "subst/model_string.h"
+#include "pars/parsimony.h"
+#include "tree/splits.h"
+#include "tree/tree_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 64 }; /* trees evaluated at a time */
+
+typedef struct settings {
+    common_settings common;
+    dataset_settings data;
+    const char *model;
+    option_files trees;
+    double prior_rate;
+    bool gradient;
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .prior_rate = 10};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_FILES(settings, trees, "TREES", REQUIRED,
+                 "tree files: Newick or NEXUS, gzipped or not; - is standard input"),
+    OPTION_TEXT(settings, model, "-m --model", REQUIRED, "MODEL",
+                "substitution model, for example HKY{2.5}+F+G4{0.5}"),
+    OPTION_HEADING("What to compute"),
+    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
+                "rate of the exponential prior on branch lengths"),
+    OPTION_FLAG(settings, gradient, "--gradient", OPTIONAL,
+                "a second table: the derivatives by the branch lengths"),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+/* Everything that lasts from one batch to the next. */
+typedef struct evaluation {
+    const settings *set;
+    dataset data;
+    pool *threads;
+    likelihood *likelihood;
+    parsimony *missing, *fifth;
+    size_t index;       /* trees done so far, in all files */
+    buffer derivatives; /* the second table */
+    /* The trees of a batch and what is found for them. */
+    int count;
+    int32_t *decision; /* [BATCH][N-3] */
+    double *length;    /* [BATCH][2N-3] */
+    double *gradient;  /* [BATCH][2N-3], NULL if not asked for */
+    bool has_lengths[BATCH];
+    double value[BATCH];
+    int64_t missing_score[BATCH], fifth_score[BATCH];
+    /* For the names of splits. */
+    topology tree;
+    uint64_t *split; /* [2N-3][words] */
+    int32_t *order;  /* [2N-3] */
+} evaluation;
+
+static void evaluation_free(evaluation *e)
+{
+    dataset_free(&e->data);
+    likelihood_free(e->likelihood);
+    parsimony_free(e->missing);
+    parsimony_free(e->fifth);
+    pool_free(e->threads);
+    buffer_free(&e->derivatives);
+    free(e->decision);
+    free(e->length);
+    free(e->gradient);
+    topology_free(&e->tree);
+    free(e->split);
+    free(e->order);
+}
+
+/* Reads alignment and model and makes room. */
+static int evaluation_init(evaluation *e, session *s, const settings *set)
+{
+    subst_model model;
+    char text[MODEL_STRING_SIZE];
+    memset(e, 0, sizeof *e);
+    e->set = set;
+    buffer_init(&e->derivatives);
+    int status = dataset_read(&e->data, &set->data, &s->diag);
+    const alignment *a = &e->data.alignment;
+    if (status || (status = model_string_parse(&model, set->model, a, &s->diag)))
+        return status;
+    session_notes(s);
+    log_info(&s->log, "model: %s", model_string_print(text, &model));
+    size_t n = (size_t)a->n_taxa, edges = (size_t)topology_edges(a->n_taxa);
+    e->decision = mem_zeros(BATCH * (n - 3), sizeof *e->decision);
+    e->length = mem_zeros(BATCH * edges, sizeof *e->length);
+    e->order = mem_zeros(edges, sizeof *e->order);
+    if (!e->decision || !e->length || !e->order)
+        return ART_ERR_NOMEM;
+    if (set->gradient) {
+        e->gradient = mem_zeros(BATCH * edges, sizeof *e->gradient);
+        e->split = mem_zeros(edges * split_words(a->n_taxa), sizeof *e->split);
+        if (!e->gradient || !e->split)
+            return ART_ERR_NOMEM;
+    }
+    if ((status = topology_init(&e->tree, a->n_taxa)) || (status = session_pool(s, &e->threads)) ||
+        (status = likelihood_create(&e->likelihood, a, e->data.row, &model, BATCH, e->threads)) ||
+        (status = parsimony_create(&e->missing, a, e->data.row, GAP_MISSING, e->threads)))
+        return status;
+    return parsimony_create(&e->fifth, a, e->data.row, GAP_FIFTH, e->threads);
+}
+
+static void put_number(output *o, double value, bool known)
+{
+    if (known)
+        output_printf(o, "\t%.17g", value);
+    else
+        output_text(o, "\tNA");
+}
+
+/* The names of the smaller side of a split, separated by commas; of two equal sides the one
+ * without the first taxon. */
+static void put_side(buffer *b, const uint64_t *split, const taxa *names)
+{
+    bool inside = 2 * split_size(split, names->count) <= names->count, first = true;
+    for (int32_t i = 0; i < names->count; i++) {
+        if (split_has(split, i) != inside)
+            continue;
+        if (!first)
+            buffer_char(b, ',');
+        nexus_write_name(b, names->name[i], QUOTE_NEWICK);
+        first = false;
+    }
+}
+
+static void put_derivatives(evaluation *e, int k)
+{
+    int32_t n_taxa = e->tree.n_taxa, n_edges = topology_edges(n_taxa);
+    topology_build(&e->tree, e->decision + (size_t)k * (size_t)(n_taxa - 3));
+    splits_of(e->split, &e->tree, e->order);
+    for (int32_t edge = 0; edge < n_edges; edge++) {
+        size_t at = (size_t)k * (size_t)n_edges + (size_t)edge;
+        buffer_printf(&e->derivatives, "%zu\t", e->index + (size_t)k + 1);
+        put_side(&e->derivatives, e->split + (size_t)edge * split_words(n_taxa), &e->data.taxa);
+        buffer_printf(&e->derivatives, "\t%.17g", e->length[at]);
+        if (isfinite(e->value[k])) /* otherwise it has none */
+            buffer_printf(&e->derivatives, "\t%.17g\n", e->gradient[at]);
+        else
+            buffer_text(&e->derivatives, "\tNA\n");
+    }
+}
+
+static void finish_batch(evaluation *e, output *table)
+{
+    int n_taxa = e->tree.n_taxa;
+    size_t n_edges = (size_t)topology_edges(n_taxa);
+    likelihood_batch(e->likelihood, e->value, e->gradient, e->decision, e->length, e->count);
+    parsimony_batch(e->missing, e->missing_score, e->decision, e->count);
+    parsimony_batch(e->fifth, e->fifth_score, e->decision, e->count);
+    for (int k = 0; k < e->count; k++) {
+        /* That of the branches: the topology's share is taken out again. */
+        double prior = log_prior(e->length + (size_t)k * n_edges, n_taxa, e->set->prior_rate) +
+                       log_topologies(n_taxa);
+        output_printf(table, "%zu", e->index + (size_t)k + 1);
+        put_number(table, e->value[k], e->has_lengths[k]);
+        put_number(table, prior, e->has_lengths[k]);
+        output_printf(table, "\t%lld\t%lld\n", (long long)e->missing_score[k],
+                      (long long)e->fifth_score[k]);
+        if (e->gradient && e->has_lengths[k])
+            put_derivatives(e, k);
+    }
+    e->index += (size_t)e->count;
+    e->count = 0;
+}
+
+static void add_tree(evaluation *e, const tree *t, output *table)
+{
+    size_t decisions = (size_t)t->n_taxa - 3, edges = (size_t)topology_edges(t->n_taxa);
+    size_t k = (size_t)e->count++;
+    memcpy(e->decision + k * decisions, t->decision, decisions * sizeof *t->decision);
+    e->has_lengths[k] = t->has_lengths;
+    for (size_t i = 0; i < edges; i++) /* without lengths the value is not shown */
+        e->length[k * edges + i] = t->has_lengths ? t->length[i] : 1;
+    if (e->count == BATCH)
+        finish_batch(e, table);
+}
+
+static int evaluate_file(evaluation *e, session *s, const char *path)
+{
+    tree_file file;
+    tree_options options = {
+        .taxa = &e->data.taxa, .taxa_from = "the alignment", .use = TREE_LENGTHS};
+    int status = tree_file_open(&file, path, &options, &s->diag);
+    while (!status && tree_file_more(&file)) {
+        status = tree_file_next(&file, &s->diag);
+        if (!status)
+            add_tree(e, &file.tree, &s->table);
+    }
+    finish_batch(e, &s->table);
+    tree_file_free(&file);
+    session_notes(s);
+    return status;
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *set = chosen;
+    evaluation e;
+    int status = evaluation_init(&e, s, set);
+    if (status)
+        goto out;
+    output_text(&s->table,
+                "index\tlog_likelihood\tlog_prior\tparsimony_missing\tparsimony_fifth\n");
+    for (int i = 0; !status && i < set->trees.count; i++)
+        status = evaluate_file(&e, s, set->trees.path[i]);
+    if (!status && set->gradient && !(status = buffer_status(&e.derivatives))) {
+        output_text(&s->table, "\nindex\tsplit\tlength\tderivative\n");
+        output_write(&s->table, e.derivatives.text, e.derivatives.length);
+    }
+out:
+    evaluation_free(&e);
+    return status;
+}
+
+const command evaluate_command = {
+    .name = "evaluate",
+    .summary = "log-likelihood, log prior and parsimony scores of given trees",
+    .description =
+        "Prints one line per tree, numbered from 1 through all files: log-likelihood, log prior, "
+        "and the parsimony scores with gaps as missing data and as a fifth state. The log prior is "
+        "that of the branch lengths, independent and exponential; the uniform prior on topologies, "
+        "which is the same for all trees of so many taxa, is not in it. Trees without branch "
+        "lengths get parsimony scores only, and NA. With --gradient a second table follows after "
+        "an empty line: for every branch the number of the tree, the taxa on its smaller side, its "
+        "length, and the derivative of the log-likelihood by it.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

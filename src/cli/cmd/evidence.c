@@ -1,0 +1,111 @@
+/* evidence: the log marginal likelihood by importance sampling from a trained model. */
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "cli/command.h"
+#include "cli/dataset.h"
+#include "cli/evaluation.h"
+#include "cli/model_input.h"
+#include "subst/model_string.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct settings {
+    common_settings common;
+    model_settings model;
+    dataset_settings data;
+    double prior_rate; /* 0: the one the model was trained with */
+    evaluation_settings evaluation;
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .evaluation = EVALUATION_DEFAULTS};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
+    OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, 0, 1e6,
+                "rate of the exponential prior on branch lengths; 0: as in training"),
+    OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
+    OPTION_HEADING("Running"),
+    OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+static int print(session *s, const evaluation *e, const evaluation_settings *set)
+{
+    json_t *figures = evaluation_json(e, set);
+    if (!figures)
+        return ART_ERR_NOMEM;
+    const char *key;
+    json_t *value;
+    json_object_foreach(figures, key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY);
+        output_printf(&s->table, "%s\t%s\n", key, text && json_is_number(value) ? text : "NA");
+        free(text);
+    }
+    json_decref(figures);
+    return ART_OK;
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *o = chosen;
+    model_input in = {0};
+    const model_file *m = &in.file;
+    dataset data = {0};
+    subst_model model;
+    target *goal = NULL;
+    evaluation e = {0};
+    int status = evaluation_settle(s, &o->evaluation, 1);
+    if (!status)
+        status = model_input_open(&in, s, &o->model);
+    if (!status && (!m->branches || !m->substitution))
+        status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model.path},
+                            "a model of topologies alone has no evidence -- give one that "
+                            "`infer` wrote");
+    if (!status)
+        status = dataset_read(&data, &o->data, &s->diag);
+    if (!status)
+        status = dataset_match(&data, &m->taxa, o->data.alignment, &s->diag);
+    if (!status)
+        status = model_string_parse(&model, m->substitution, &data.alignment, &s->diag);
+    if (!status)
+        status =
+            target_likelihood(&goal, &data.alignment, data.row, &model, EVIDENCE_BATCH, in.team);
+    if (status)
+        goto out;
+    session_notes(s);
+    const double prior_rate = o->prior_rate > 0 ? o->prior_rate : model_file_prior_rate(m);
+    log_info(&s->log, "model: %s, prior rate of branch lengths %g", m->substitution, prior_rate);
+    particle_source source = {m->trees, m->branches, goal, prior_rate, (uint64_t)o->common.seed};
+    status = evaluation_run(&e, s, &source, &m->taxa, &o->evaluation, NULL, NULL);
+    if (!status)
+        status = print(s, &e, &o->evaluation);
+    if (!status)
+        evaluation_warn(s, &e);
+out:
+    evaluation_free(&e);
+    target_free(goal);
+    dataset_free(&data);
+    model_input_close(&in);
+    return status;
+}
+
+const command evidence_command = {
+    .name = "evidence",
+    .summary = "log marginal likelihood by importance sampling",
+    .description =
+        "Estimates the log marginal likelihood of the alignment under the substitution model and "
+        "the priors that the model was trained with, by importance sampling from it. Prints one "
+        "figure a line: the estimate (mean over repeats of the log of the mean weight) with its "
+        "standard deviation and error, lower bounds, the effective sample size and Pareto k. With "
+        "k at 0.7 or more the estimate is not dependable; at 1 it is none.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

@@ -1,0 +1,86 @@
+/* summarize: what a sample of trees says: consensus, splits, probabilities, credible sets. */
+#include "artreeformer.h"
+#include "base/format.h"
+#include "cli/session.h"
+#include "cli/tree_input.h"
+#include "results/summary.h"
+
+typedef struct settings {
+    common_settings common;
+    option_files trees;
+    tree_input_settings input;
+    int consensus; /* of consensus_kind */
+} settings;
+
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .consensus = CONSENSUS_MAJORITY};
+
+static const option OPTIONS[] = {
+    OPTION_HEADING("Input"),
+    OPTION_FILES(settings, trees, "TREES", REQUIRED,
+                 "Newick or NEXUS files (MrBayes .t and .trprobs, BEAST .trees, bootstrap lists); "
+                 "several are averaged"),
+    OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
+    OPTION_HEADING("Output"),
+    OPTION_CHOICE(settings, consensus, "--consensus", OPTIONAL, "strict|majority|extended",
+                  "splits in all trees, in more than half, or these and what is compatible"),
+    OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
+    OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
+    OPTION_END,
+};
+
+static void put_credible_sets(output *o, const tree_set *trees)
+{
+    static const double level[] = {0.5, 0.9, 0.95, 0.99};
+    output_text(o, "credible_set\ttopologies\tprobability\n");
+    for (int i = 0; i < 4; i++) {
+        size_t count = tree_set_credible(trees, level[i]);
+        double sum = 0;
+        for (size_t k = 0; k < count; k++)
+            sum += trees->weight[k];
+        output_printf(o, "%g\t%zu\t%.6f\n", level[i], count, sum);
+    }
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *set = chosen;
+    tree_set trees = {0};
+    split_table splits = {0};
+    tree_options options;
+    int status = tree_input_options(&options, &set->input, TREE_LENGTHS, &s->diag);
+    if (status == ART_OK)
+        status = session_begin(s, set->trees.path[0], SUMMARY_SUFFIXES, -1);
+    if (status == ART_OK)
+        status = tree_set_read(&trees, &splits, set->trees.path, (size_t)set->trees.count, &options,
+                               &s->diag);
+    if (status != ART_OK)
+        goto out;
+    session_notes(s);
+    char n[FORMAT_SIZE], distinct[FORMAT_SIZE];
+    log_info(&s->log, "%s trees, %s distinct topologies, %d taxa; the best has probability %.6g",
+             format_count(n, sizeof n, trees.n_trees),
+             format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
+             trees.weight[0]);
+    put_credible_sets(&s->table, &trees);
+    status =
+        summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus, &s->diag);
+out:
+    split_table_free(&splits);
+    tree_set_free(&trees);
+    return status;
+}
+
+const command summarize_command = {
+    .name = "summarize",
+    .summary = "consensus, splits, tree probabilities and credible sets of a sample of trees",
+    .description =
+        "Prints the sizes of the 50, 90, 95 and 99 % credible sets of topologies and writes "
+        "PREFIX.trprobs (topologies with their probabilities, as MrBayes does), PREFIX.contree "
+        "(consensus with supports, Newick), PREFIX.con.tre (the same for FigTree), PREFIX.map.nwk "
+        "(the most probable topology) and PREFIX.splits.tsv. Branch lengths are means over the "
+        "trees that have the branch.",
+    .options = OPTIONS,
+    .defaults = &DEFAULTS,
+    .size = sizeof(settings),
+    .run = run,
+};

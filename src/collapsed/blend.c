@@ -1,0 +1,229 @@
+#include "collapsed/blend.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 256,   /* trees at a time */
+    BORROWED = 20, /* draws with the variance of all that a tree's own variance is mixed with */
+};
+
+#define LEAST_SCATTER 0.02 /* nats: an approximation is hardly ever better than that */
+#define FARTHEST \
+    3.0 /* standard errors: what is farther off counts as that, lest one tree decides */
+
+/* A tree with draws, compared with one approximation. */
+typedef struct compared {
+    double base;    /* the approximation */
+    double weight;  /* trees that it stands for; then their part of the posterior, by base */
+    double sampled; /* log of the mean weight, its bias taken away */
+    double noise;   /* variance of sampled */
+} compared;
+
+/* The relative variance of one draw of a tree; needs two. */
+static double draw_variance(const log_mean *m)
+{
+    const double error = log_mean_error(m);
+    return error * error * (double)m->count;
+}
+
+static double pooled_variance(const tree_estimate *e, size_t n)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (e[i].draws.count > 1 && isfinite(log_mean_value(&e[i].draws))) {
+            sum += (double)e[i].draws.count * draw_variance(&e[i].draws);
+            count += (double)e[i].draws.count;
+        }
+    return count > 0 ? sum / count : 1;
+}
+
+/* Fills sampled and noise, and the final weight; base and a first weight are there. A tree whose
+ * draws have no weight says nothing: its noise is infinite. */
+static void compare(compared *c, const tree_estimate *e, size_t n, double pooled)
+{
+    double top = -HUGE_VAL, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        top = fmax(top, c[i].weight > 0 ? c[i].base : -HUGE_VAL);
+    for (size_t i = 0; i < n; i++)
+        sum += c[i].weight *= c[i].weight > 0 ? exp(c[i].base - top) : 0;
+    for (size_t i = 0; i < n; i++) {
+        const log_mean *m = &e[i].draws;
+        const double count = (double)m->count, value = log_mean_value(m);
+        const double own = m->count > 1 && isfinite(value) ? draw_variance(m) : pooled;
+        const double variance = ((count - 1) * own + BORROWED * pooled) / (count - 1 + BORROWED);
+        c[i].weight /= sum > 0 ? sum : 1;
+        c[i].noise = isfinite(value) ? variance / count : (double)INFINITY;
+        c[i].sampled = value + variance / (2 * count);
+    }
+}
+
+/* Offset and scatter: means over the posterior of these trees. */
+static void summarise(approximation *out, const compared *c, size_t n, double pooled)
+{
+    double mean = 0, variance = 0, scatter = 0, doubt = 0;
+    for (size_t i = 0; i < n; i++) /* of exp d: sampling is unbiased there */
+        mean +=
+            isinf(c[i].noise) ? 0 : c[i].weight * exp(c[i].sampled - c[i].noise / 2 - c[i].base);
+    out->offset = mean > 0 ? log(mean) : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isinf(c[i].noise))
+            continue;
+        const double off = c[i].sampled - c[i].base - out->offset;
+        const double most = FARTHEST * FARTHEST * (c[i].noise + LEAST_SCATTER * LEAST_SCATTER);
+        const double excess = fmin(off * off, most) - c[i].noise;
+        scatter += c[i].weight * excess;
+        doubt += pow(c[i].weight * excess, 2);
+        variance += c[i].weight * c[i].weight * c[i].noise;
+    }
+    out->offset_error = sqrt(variance);
+    out->error = fmax(sqrt(fmax(scatter, 0)), LEAST_SCATTER);
+    out->scatter = fmax(sqrt(fmax(scatter - 2 * sqrt(doubt), 0)), LEAST_SCATTER);
+    out->variance = pooled;
+}
+
+/* g of one tree, and its standard error. */
+static double blend(float *error, const approximation *a, const compared *c)
+{
+    const double v = a->scatter * a->scatter;
+    const double trust = isinf(c->noise) ? 0 : v / (v + c->noise);
+    const double off = trust > 0 ? c->sampled - c->base - a->offset : 0;
+    *error = (float)sqrt((1 - trust) * v + a->offset_error * a->offset_error);
+    return c->base + a->offset + trust * off;
+}
+
+int table_blend(table_improvement *out, topology_table *t, const tree_estimate *estimate, size_t n)
+{
+    compared *by_full = mem_zeros(n, sizeof *by_full),
+             *by_laplace = mem_zeros(n, sizeof *by_laplace);
+    tree_estimate *full = mem_zeros(n, sizeof *full);
+    size_t n_full = 0;
+    if (!by_full || !by_laplace || !full) {
+        free(by_full);
+        free(by_laplace);
+        free(full);
+        return ART_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        by_laplace[i] = (compared){estimate[i].laplace, estimate[i].stands_for, 0, 0};
+        if (isnan(estimate[i].full))
+            continue;
+        full[n_full] = estimate[i];
+        by_full[n_full++] = (compared){estimate[i].full, 1, 0, 0};
+    }
+    const double pooled_full = pooled_variance(full, n_full);
+    const double pooled = pooled_variance(estimate, n);
+    compare(by_full, full, n_full, pooled_full);
+    compare(by_laplace, estimate, n, pooled);
+    summarise(&out->full, by_full, n_full, pooled_full);
+    summarise(&out->diagonal, by_laplace, n, pooled);
+    for (size_t i = 0; i < t->count; i++)
+        t->error[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        const size_t tree = estimate[i].tree;
+        if (isnan(estimate[i].full))
+            t->g[tree] = blend(&t->error[tree], &out->diagonal, &by_laplace[i]);
+    }
+    for (size_t i = 0; i < n_full; i++)
+        t->g[full[i].tree] = blend(&t->error[full[i].tree], &out->full, &by_full[i]);
+    topology_table_set_offset(t, out->diagonal.offset);
+    free(by_full);
+    free(by_laplace);
+    free(full);
+    return ART_OK;
+}
+
+typedef struct ranked {
+    double laplace;
+    size_t tree;
+} ranked;
+
+static int by_laplace(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->laplace != y->laplace)
+        return x->laplace < y->laplace ? 1 : -1;
+    return (x->tree > y->tree) - (x->tree < y->tree);
+}
+
+/* The best trees that hold the wanted share; returns how many. */
+static size_t choose(ranked *list, const topology_table *t, double share, size_t most, double *held)
+{
+    const double all = topology_table_log_sum(t, 0, 0);
+    for (size_t i = 0; i < t->count; i++)
+        list[i] = (ranked){t->laplace[i], i};
+    qsort(list, t->count, sizeof *list, by_laplace);
+    size_t count = 0;
+    *held = 0;
+    while (count < t->count && count < most && *held < share)
+        *held += exp(t->g[list[count++].tree] - all);
+    return count;
+}
+
+/* Runs the jobs of one chunk; what has a result is appended to done. */
+static size_t run_chunk(tree_estimate *done, topology_table *t, evidence_team *team,
+                        evidence_job *job, double *length, const ranked *list, int count,
+                        table_improvement *out)
+{
+    size_t n = 0;
+    for (int i = 0; i < count; i++) {
+        const size_t tree = list[i].tree;
+        job[i].decision = topology_table_decision(t, tree);
+        job[i].length = length + (size_t)i * t->n_edges;
+        topology_table_lengths(job[i].length, t, tree);
+    }
+    evidence_team_run(team, job, count);
+    for (int i = 0; i < count; i++) {
+        if (job[i].status || !isfinite(log_mean_value(&job[i].weights))) {
+            out->failed++;
+            continue;
+        }
+        topology_table_update(t, list[i].tree, job[i].length, job[i].laplace);
+        t->mark[list[i].tree] &= (uint8_t)~TABLE_ROUGH;
+        out->ess += log_mean_ess(&job[i].weights) / job[i].draws;
+        done[n++] =
+            (tree_estimate){list[i].tree, job[i].full_laplace, job[i].laplace, 1, job[i].weights};
+    }
+    return n;
+}
+
+int table_improve(table_improvement *out, topology_table *t, evidence_team *team, double share,
+                  size_t most, int draws, uint64_t seed, uint32_t step)
+{
+    memset(out, 0, sizeof *out);
+    if (draws < 2)
+        return ART_ERR_USAGE;
+    ranked *list = mem_zeros(t->count, sizeof *list);
+    if (!list)
+        return ART_ERR_NOMEM;
+    const size_t count = choose(list, t, share, most, &out->share);
+    tree_estimate *done = mem_zeros(count, sizeof *done);
+    evidence_job *job = mem_zeros(CHUNK, sizeof *job);
+    double *length = mem_zeros(CHUNK * t->n_edges, sizeof *length);
+    int status = done && job && length ? ART_OK : ART_ERR_NOMEM;
+    for (size_t first = 0; first < count && !status; first += CHUNK) {
+        const size_t now = count - first < CHUNK ? count - first : CHUNK;
+        for (size_t i = 0; i < now; i++)
+            job[i] = (evidence_job){
+                .tolerance = BRANCH_TOLERANCE,
+                .shape = EVIDENCE_FULL,
+                .draws = draws,
+                .stream = rng_at(seed, RNG_TREE_LENGTHS, step, (uint32_t)(first + i)),
+            };
+        out->trees +=
+            run_chunk(done + out->trees, t, team, job, length, list + first, (int)now, out);
+    }
+    if (!status && out->trees) {
+        out->ess /= (double)out->trees;
+        status = table_blend(out, t, done, out->trees);
+    }
+    free(list);
+    free(done);
+    free(job);
+    free(length);
+    return status;
+}

@@ -1,0 +1,191 @@
+#include "collapsed/final_sampling.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "io/tensor_parts.h"
+#include "collapsed/affordable.h"
+#include "train/density_task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_PASSES = 3,    /* for the probabilities of trees */
+    DOUBTFUL_PASSES = 6, /* if their weights are not dependable */
+    LENGTH_BATCH = 64,   /* trees of a step of fitting branch lengths, fewer with many taxa */
+};
+
+static const double LENGTH_RATE = 0.002;
+static const double FLATNESS = 0.7; /* power of the network's probabilities, for trees outside */
+static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6; /* share of the draws */
+
+double answer_draws(int k)
+{
+    return LEAST_NETWORK * LEAST_PASSES * SAMPLER_REPEATS * k;
+}
+
+double answer_share(const collapsed *c)
+{
+    const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
+    const double share = outside > 0 ? outside / (outside + c->inside) : 0;
+    return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
+}
+
+double answer_pass_trees(const collapsed *c, int k)
+{
+    const topology_table *t = &c->table;
+    const double share = answer_share(c), draws = (double)SAMPLER_REPEATS * k;
+    const double all = topology_table_log_sum(t, 0, 0);
+    double trees = draws * share; /* if all of them are outside the table */
+    for (size_t i = 0; i < t->count; i++)
+        trees += fmin(1, draws * (1 - share) * exp(t->g[i] - all));
+    return trees;
+}
+
+int answering_create(answering **out, collapsed *c, branch_model *branches, const taxa *names,
+                     const answer_settings *settings)
+{
+    const sampler_settings plan = {settings->particles, settings->sample, answer_share(c),
+                                   settings->seed};
+    *out = NULL;
+    if (settings->particles < 2 || settings->passes < 1 ||
+        settings->passes > INT32_MAX / SAMPLER_REPEATS / settings->particles)
+        return ART_ERR_USAGE;
+    answering *a = mem_zeros(1, sizeof *a);
+    if (!a)
+        return ART_ERR_NOMEM;
+    a->c = c;
+    a->branches = branches;
+    a->set = *settings;
+    collapsed_settle(c);
+    int status = c->trees->ops->freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
+    if (!status) {
+        c->trees->ops->flatten(c->trees, FLATNESS);
+        status = table_sampler_create(&a->sampler, c, names, &plan);
+    }
+    if (status)
+        answering_free(a);
+    else
+        *out = a;
+    return status;
+}
+
+void answering_free(answering *a)
+{
+    if (!a)
+        return;
+    trainer_free(a->trainer);
+    if (a->fit)
+        a->fit->ops->free(a->fit);
+    table_sampler_free(a->sampler);
+    a->c->trees->ops->freeze(a->c->trees, 0);
+    free(a);
+}
+
+void answering_hurry(answering *a)
+{
+    a->hurry = true;
+}
+
+/* An error that is small because the large weights have not been met yet is none; but there is an
+ * end to waiting for them. */
+static bool is_enough(const answering *a, int passes)
+{
+    return passes >= LEAST_PASSES && table_sampler_error(a->sampler) <= a->set.error &&
+           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(a->sampler)));
+}
+
+/* After a pass: whether it was the last. */
+static bool is_over(const answering *a)
+{
+    const int passes = table_sampler_passes(a->sampler);
+    return passes > 0 && table_sampler_between(a->sampler) &&
+           (a->hurry || passes >= a->set.passes || is_enough(a, passes));
+}
+
+static int pass(answering *a)
+{
+    int status = is_over(a) ? ART_OK : table_sampler_advance(a->sampler);
+    if (!status && is_over(a))
+        a->stage = ANSWER_LENGTHS;
+    return status;
+}
+
+/* The amortised model of branch lengths, for draws beyond the table. */
+static int begin_lengths(answering *a)
+{
+    const particles *draws = table_sampler_particles(a->sampler);
+    const size_t k = (size_t)draws->k;
+    train_settings plan = train_defaults();
+    plan.steps = ANSWER_LENGTH_STEPS;
+    plan.branch_rate = LENGTH_RATE;
+    plan.decay = 0.5;
+    plan.decay_every = ANSWER_LENGTH_STEPS / 8;
+    double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
+    if (!weight)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < k; i++)
+        top = fmax(top, draws->weight[i]);
+    for (size_t i = 0; i < k; i++)
+        weight[i] = exp(draws->weight[i] - top);
+    int status = branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight,
+                                       k, (int)affordable_trees(LENGTH_BATCH, draws->n_taxa, 1),
+                                       PICKS_INDEPENDENT, a->set.seed);
+    free(weight);
+    return status ? status : trainer_create(&a->trainer, a->fit, &plan, a->c->threads);
+}
+
+static int fit_lengths(answering *a, diag *d)
+{
+    int status = a->trainer ? ART_OK : begin_lengths(a);
+    if (!status && a->trainer->step < ANSWER_LENGTH_STEPS)
+        status = trainer_advance(a->trainer, d);
+    if (!status && (a->hurry || a->trainer->step >= ANSWER_LENGTH_STEPS))
+        a->stage = ANSWER_DONE;
+    return status;
+}
+
+int answering_advance(answering *a, diag *d)
+{
+    switch (a->stage) {
+    case ANSWER_PASSES:
+        return pass(a);
+    case ANSWER_LENGTHS:
+        return fit_lengths(a, d);
+    case ANSWER_DONE:
+        break;
+    }
+    return ART_OK;
+}
+
+int answering_save(answering *a, safetensors *s)
+{
+    int status = table_sampler_save(a->sampler, s);
+    return status || !a->trainer || a->hurry ? status : trainer_save(a->trainer, s);
+}
+
+int answering_load(answering *a, safetensors *s, const char *file, diag *d)
+{
+    int status = table_sampler_load(a->sampler, s, file, d);
+    if (status || !trainer_is_saved(s, false))
+        return status;
+    if (!is_over(a))
+        return tensor_parts_error(d, file, "branch lengths fitted before the last pass");
+    a->stage = ANSWER_LENGTHS;
+    status = begin_lengths(a);
+    if (!status)
+        status = trainer_load(a->trainer, s, file, d);
+    if (!status && a->trainer->step < 0)
+        status = tensor_parts_error(d, file, "a step that cannot be");
+    return status;
+}
+
+int answering_finish(answering *a, answer *out)
+{
+    const collapsed *c = a->c;
+    memset(out, 0, sizeof *out);
+    int status = table_sampler_finish(a->sampler, &out->evidence, &out->posterior, &out->facts);
+    out->evidence.unfinished = !collapsed_is_complete(c, &c->round[c->n_rounds - 1]);
+    return status;
+}

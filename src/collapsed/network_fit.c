@@ -1,0 +1,295 @@
+#include "collapsed/network_fit.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "io/tensor_parts.h"
+#include "collapsed/affordable.h"
+#include "train/density_task.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_TARGETS = 50000,
+    LOOK_EVERY = 100,   /* steps between two looks at the gap */
+    GAP_TREES = 1024,   /* that it is measured on, fewer with many taxa */
+    FIT_LEAST = 200,    /* steps of a fit */
+    AVERAGE_FROM = 100, /* step at which the average begins */
+    /* Of polishing: */
+    GROWTH = 10,   /* of the batch, at most */
+    WINDOW = 300,  /* steps in which the gap must fall by GAIN, or the rate does; .. */
+    PART = 5,      /* .. later this part of the steps before */
+    RECENT = 10,   /* part of the steps that the average is over */
+    STEADY = 1000, /* steps at the full rate; then it goes with one over their root */
+};
+
+static const double FIT_FALL = 0.95; /* what LOOK_EVERY steps must make of the gap */
+static const double AVERAGE = 0.99;  /* what the average keeps in a step */
+static const double GAIN = 0.1, DECAY = 0.6, LEAST = 1e-5; /* of the rate */
+static const double LOST = 2; /* times the least gap: back to the weights that had it */
+
+table_fit_settings table_fit_defaults(uint64_t seed)
+{
+    return (table_fit_settings){.seed = seed,
+                                .batch = TABLE_FIT_BATCH,
+                                .rate = TABLE_FIT_RATE,
+                                .steps = TABLE_FIT_STEPS,
+                                .gap = 0.4,
+                                .polish_batch = 100};
+}
+
+void table_fit_init(table_fit *f, topology_model *q, const table_fit_settings *settings,
+                    pool *threads)
+{
+    *f = (table_fit){
+        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .gap = DBL_MAX};
+}
+
+static void forget_targets(table_fit *f)
+{
+    if (f->job)
+        f->job->ops->free(f->job);
+    f->job = NULL;
+    fit_targets_free(&f->targets);
+}
+
+void table_fit_free(table_fit *f)
+{
+    trainer_free(f->trainer);
+    forget_targets(f);
+    free(f->best);
+    *f = (table_fit){0};
+}
+
+int64_t table_fit_steps(const table_fit *f)
+{
+    return f->trainer ? f->trainer->step : 0;
+}
+
+void table_fit_swap(table_fit *f)
+{
+    trainer_swap_average(f->trainer);
+}
+
+/* Distinct trees of a systematic batch, expected. */
+static double expected_distinct(const fit_targets *t, int batch)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->count; i++)
+        sum += fmin(1, batch * t->weight[i]);
+    return sum;
+}
+
+/* Trees of a step of polishing: a step costs what its distinct trees cost, so where few trees have
+ * most of the weight a batch may be larger. */
+static int polish_batch(const table_fit *f)
+{
+    const int least = f->set.polish_batch;
+    int batch = GROWTH * least;
+    while (batch > least && expected_distinct(&f->targets, batch) > least)
+        batch /= 2;
+    return batch > least ? batch : least;
+}
+
+/* The trees to fit to, and the trainer for them. */
+static int set_targets(table_fit *f, const topology_table *table)
+{
+    const fit_targets *to = &f->targets;
+    forget_targets(f);
+    int status = fit_targets_choose(&f->targets, table, MOST_TARGETS);
+    const int batch = f->polishing ? polish_batch(f) : f->set.batch;
+    if (!status)
+        status = density_create(&f->job, f->q, to->decision, to->weight, to->count, batch,
+                                PICKS_SYSTEMATIC, f->set.seed);
+    if (status)
+        return status;
+    if (f->trainer) {
+        f->trainer->job = f->job;
+        return ART_OK;
+    }
+    train_settings plan = train_defaults();
+    plan.tree_rate = f->set.rate;
+    plan.decay = 1;
+    plan.average = AVERAGE;
+    plan.average_from = AVERAGE_FROM;
+    plan.clip = 100;
+    return trainer_create(&f->trainer, f->job, &plan, f->threads);
+}
+
+static int make_best(table_fit *f)
+{
+    if (!f->best)
+        f->best = mem_zeros(f->q->params.total, sizeof *f->best);
+    return f->best ? ART_OK : ART_ERR_NOMEM;
+}
+
+/* The average weights now are the best. */
+static void keep_best(table_fit *f)
+{
+    memcpy(f->best, f->trainer->trees.average, f->q->params.total * sizeof *f->best);
+    f->best_gap = f->gap;
+}
+
+/* Weights and average are the best again. The optimiser's means stay: those of the squares are
+ * large after an accident, and the next steps small. */
+static void return_to_best(table_fit *f)
+{
+    const size_t bytes = f->q->params.total * sizeof *f->best;
+    memcpy(f->trainer->trees.average, f->best, bytes);
+    memcpy(f->q->params.value, f->best, bytes);
+    f->q->ops->changed(f->q);
+    f->gap = f->best_gap;
+}
+
+static int measure_gap(table_fit *f)
+{
+    trainer_swap_average(f->trainer);
+    int status =
+        fit_targets_gap(&f->gap, &f->targets, f->q, affordable_trees(GAP_TREES, f->q->n_taxa, 2));
+    trainer_swap_average(f->trainer);
+    return status;
+}
+
+int table_fit_begin(table_fit *f, const topology_table *t, bool polishing)
+{
+    f->polishing = polishing;
+    int status = set_targets(f, t);
+    if (!status && polishing)
+        status = make_best(f);
+    if (!status && polishing) /* the table is not the one that it was fitted to */
+        status = measure_gap(f);
+    if (status)
+        return status;
+    f->before = f->trainer->step;
+    if (polishing) { /* a larger batch has less noise: the rate may be higher */
+        f->rate = f->set.rate * sqrt((double)polish_batch(f) / f->set.polish_batch);
+        keep_best(f);
+    } else {
+        f->gap = DBL_MAX;
+    }
+    f->gap_before = f->gap;
+    return ART_OK;
+}
+
+static int fit_step(table_fit *f, bool hurry, bool *over, diag *d)
+{
+    int status = hurry && f->trainer->step > 0 ? ART_OK : trainer_advance(f->trainer, d);
+    const int64_t steps = f->trainer->step - f->before;
+    *over = hurry || steps >= f->set.steps;
+    if (status || (!*over && steps % LOOK_EVERY))
+        return status;
+    status = measure_gap(f);
+    *over |= f->gap <= f->set.gap || (steps >= FIT_LEAST && f->gap > FIT_FALL * f->gap_before);
+    f->gap_before = f->gap;
+    return status;
+}
+
+/* The gap falls like one over the steps: the windows grow with them. */
+static bool window_ends(int64_t steps)
+{
+    int64_t end = WINDOW;
+    while (end < steps) {
+        const int64_t part = end / PART / LOOK_EVERY * LOOK_EVERY;
+        end += part > WINDOW ? part : WINDOW;
+    }
+    return end == steps;
+}
+
+/* If the weights went astray they come back, and go on more slowly. */
+static int look_at_gap(table_fit *f)
+{
+    int status = measure_gap(f);
+    if (status)
+        return status;
+    if (f->gap < f->best_gap) {
+        keep_best(f);
+    } else if (!(f->gap <= LOST * f->best_gap)) {
+        return_to_best(f);
+        f->rate *= DECAY;
+    }
+    return ART_OK;
+}
+
+static int polish_step(table_fit *f, bool hurry, bool *over, diag *d)
+{
+    const int64_t steps = f->trainer->step - f->before + 1;
+    /* a time limit that asked for polishing may be gone when the run goes on */
+    *over = hurry || !(f->set.polish > 0) || f->gap <= f->set.polish || f->rate < LEAST;
+    if (*over) {
+        return_to_best(f);
+        return ART_OK;
+    }
+    optim_settings *set = &f->trainer->trees.settings;
+    set->rate = f->rate * fmin(1, sqrt(STEADY / (double)steps));
+    set->average = fmax(AVERAGE, 1 - RECENT / (double)steps);
+    int status = trainer_advance(f->trainer, d);
+    if (!status && steps % LOOK_EVERY == 0)
+        status = look_at_gap(f);
+    if (status || !window_ends(steps))
+        return status;
+    if (f->gap > (1 - GAIN) * f->gap_before)
+        f->rate *= DECAY;
+    f->gap_before = f->gap;
+    return ART_OK;
+}
+
+int table_fit_step(table_fit *f, bool hurry, bool *over, diag *d)
+{
+    return (f->polishing ? polish_step : fit_step)(f, hurry, over, d);
+}
+
+static const char BEST[] = "best."; /* of the tensors' names */
+
+/* What a checkpoint holds of it, beside the trainer and the best weights. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], table_fit *f)
+{
+    out[0] = (tensor_part){"fit.counts", TENSOR_I64, 1, TABLE_FIT_COUNTS, f->saved_counts};
+    out[1] = (tensor_part){"fit.levels", TENSOR_F64, 1, TABLE_FIT_LEVELS, f->saved_levels};
+}
+
+int table_fit_save(table_fit *f, safetensors *s)
+{
+    const int64_t counts[TABLE_FIT_COUNTS] = {f->before, f->polishing, f->best != NULL};
+    const double levels[TABLE_FIT_LEVELS] = {f->rate, f->gap, f->gap_before, f->best_gap};
+    tensor_part list[PARTS];
+    if (!f->trainer)
+        return ART_OK;
+    memcpy(f->saved_counts, counts, sizeof counts);
+    memcpy(f->saved_levels, levels, sizeof levels);
+    list_parts(list, f);
+    int status = tensor_parts_save(s, list, PARTS);
+    if (!status && f->best)
+        status = params_store(s, &f->q->params, f->best, BEST);
+    return status ? status : trainer_save(f->trainer, s);
+}
+
+int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const char *file, diag *d)
+{
+    tensor_part list[PARTS];
+    const int64_t *n = f->saved_counts;
+    const double *m = f->saved_levels;
+    list_parts(list, f);
+    if (!safetensors_find(s, list[0].name))
+        return ART_OK;
+    if (t->count == 0)
+        return tensor_parts_error(d, file, "a fit without trees");
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    if (status)
+        return status;
+    f->polishing = n[1] != 0;
+    status = set_targets(f, t);
+    f->before = n[0];
+    f->rate = m[0];
+    f->gap = m[1];
+    f->gap_before = m[2];
+    f->best_gap = m[3];
+    if (!status && n[2])
+        status = make_best(f);
+    if (!status && n[2])
+        status = params_load(f->best, &f->q->params, s, BEST, file, d);
+    return status ? status : trainer_load(f->trainer, s, file, d);
+}

@@ -1,0 +1,72 @@
+/* sampler_state.h: the inside of the sampler (sampler.h), for its own files. */
+#ifndef COLLAPSED_SAMPLER_STATE_H
+#define COLLAPSED_SAMPLER_STATE_H
+
+#include "collapsed/sampler.h"
+
+/* The pieces of a pass, in order. */
+typedef enum sampler_stage {
+    SAMPLER_DRAW,    /* trees from the network */
+    SAMPLER_SCREEN,  /* those of them outside the table that are worth the work */
+    SAMPLER_TABLE,   /* branch lengths for the draws from the table */
+    SAMPLER_OUTSIDE, /* and for those outside */
+} sampler_stage;
+
+/* Consecutive draws of one tree: where their results go. */
+typedef struct errand {
+    int64_t tree; /* of the table; -1 outside, where every draw is an errand */
+    int first, n; /* draws of the stratum, in its order */
+    int lengths;  /* drawn for each of them, of which one stands for all */
+} errand;
+
+enum { SAMPLER_COUNTS = 6, SAMPLER_LEVELS = 1 + 2 * LOG_MEAN_NUMBERS };
+
+struct table_sampler {
+    collapsed *c;
+    sampler_settings set;
+    int k_table, k_network;  /* of a repeat */
+    double log_sum;          /* of the table at the beginning */
+    double *log_p;           /* [trees] the table's distribution then */
+    tree_estimate *estimate; /* [trees] */
+    posterior posterior;
+    double *weight; /* [2][passes][repeats][K], the second half for the Pareto fit */
+    int passes;
+    log_mean mean; /* of all weights */
+    log_mean outside;
+    int64_t failed;
+    /* The pass. */
+    sampler_stage stage;
+    int next;              /* draw of the stage */
+    int n_outside;         /* draws outside the table */
+    int kept;              /* of these, after screening */
+    particles batch;       /* [repeats K], by repeat */
+    int32_t *place;        /* [K] a permutation: where a draw stands in its repeat */
+    int64_t *pick;         /* [repeats k_table] trees of the table */
+    int32_t *drawn;        /* [repeats k_network][N-3] of the network */
+    double *log_q;         /* [repeats k_network] */
+    int32_t *outside_draw; /* [repeats k_network] the numbers of those outside the table */
+    double *guess;         /* [E] lengths for trees outside */
+    /* A piece of it. */
+    errand *errand;
+    evidence_job *job;
+    double *mode;                        /* [CHUNK_DRAWS][E] */
+    double *length;                      /* [CHUNK_DRAWS][E] */
+    double *log_weight, *log_likelihood; /* [CHUNK_DRAWS] */
+    /* What a checkpoint holds that is nowhere else in this form. */
+    int64_t saved_counts[SAMPLER_COUNTS];
+    double saved_levels[SAMPLER_LEVELS];
+    double *saved_weights; /* [passes + 1][repeats K] all, and those of the pass under way */
+    double *saved_trees;   /* [trees with draws][numbers] */
+};
+
+/* The trees of the table for the pass that is under way, in steps of its cumulative distribution,
+ * and the places of all draws: a function of log_p and the number of the pass. */
+void table_sampler_pick(table_sampler *s);
+
+/* Puts in log_p and estimate what the table says of tree i, before any draws. */
+void table_sampler_forget(table_sampler *s, size_t i);
+
+/* Room for the weights of so many passes. */
+int table_sampler_room(table_sampler *s, int passes);
+
+#endif

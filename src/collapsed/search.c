@@ -1,0 +1,609 @@
+#include "collapsed/search.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "io/tensor_parts.h"
+#include "collapsed/search_worker.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
+    LEAST_BATCH = 32, /* trees that a round expands, as long as the table is small */
+    LEAST_ROOM = 256, /* neighbours that a tree may bring at least */
+    WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
+    WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
+    START_BATCH = 8,  /* climbs in a round */
+    EASY = 50,        /* how much more exploration goes on where that is cheap */
+    SAVED_COUNTS = 11,
+};
+
+#define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
+
+/* A tree that waits to be fitted. */
+typedef struct waiting {
+    int parent; /* in the round */
+    neighbour n;
+} waiting;
+
+struct explorer {
+    const branch_problem *problem;
+    topology_table *table;
+    explore_settings set;
+    pool *threads;
+    explore_worker *worker; /* [threads] */
+    fitted_tree *parent;    /* [batch] */
+    neighbour_list *list;   /* [batch] */
+    neighbour *neighbours;  /* [batch][room] */
+    waiting *waiting;       /* [batch * room] */
+    int n_waiting;
+    fitted_tree *result; /* [CHUNK] */
+    int64_t (*work)[2];  /* [CHUNK] scored, fitted */
+    uint64_t *seen;      /* [slots] keys of a round, 0 where empty */
+    size_t slots;
+    size_t *chosen; /* [max of batch, widen] */
+    /* The round. */
+    double cutoff;
+    int is_spr;
+    const waiting *fitting; /* those of the chunk */
+    /* What the next round depends on besides the table. */
+    explore_counts counts;
+    int64_t wanted; /* climbs in all, so far */
+    int64_t judged; /* climbs whose harvest has been weighed */
+    int64_t quiet;  /* of these, the last ones that brought nothing */
+    double before;  /* log weight of the table when the last ones were weighed, if any */
+    int64_t saved_counts[SAVED_COUNTS];
+};
+
+explore_settings explore_defaults(uint64_t seed)
+{
+    return (explore_settings){
+        .seed = seed,
+        .window = 15,
+        .tolerance = BRANCH_TOLERANCE,
+        .open = 0.001,
+        .easy = 4000,
+        .rough = 0.001,
+        .batch = 256,
+        .starts = 48,
+        .more_starts = 16,
+        .quiet = 32,
+        .news = 0.001,
+        .widen = 100,
+        .radius = 10,
+    };
+}
+
+static size_t list_room(const branch_problem *p)
+{
+    const size_t interchanges = 2 * ((size_t)p->n_taxa - 3);
+    return interchanges > LEAST_ROOM ? interchanges : LEAST_ROOM;
+}
+
+size_t explorer_memory(const branch_problem *p, const explore_settings *set, int n_threads)
+{
+    const size_t batch = (size_t)set->batch, nodes = (size_t)topology_nodes(p->n_taxa);
+    const size_t tree = 20 * nodes; /* a fitted tree */
+    const size_t candidates = batch * list_room(p);
+    return (size_t)n_threads *
+               (branch_solver_memory(p) + branch_moves_memory(p, set->radius) + 100 * nodes) +
+           (batch + CHUNK) * tree +
+           candidates * (sizeof(neighbour) + sizeof(waiting) + 4 * sizeof(uint64_t));
+}
+
+static int create_memory(explorer *x)
+{
+    const size_t batch = (size_t)x->set.batch, room = list_room(x->problem);
+    const size_t widen = (size_t)x->set.widen;
+    x->slots = 16;
+    while (x->slots < 2 * batch * room)
+        x->slots *= 2;
+    x->parent = mem_zeros(batch, sizeof *x->parent);
+    x->list = mem_zeros(batch, sizeof *x->list);
+    x->neighbours = mem_zeros(batch * room, sizeof *x->neighbours);
+    x->waiting = mem_zeros(batch * room, sizeof *x->waiting);
+    x->result = mem_zeros(CHUNK, sizeof *x->result);
+    x->work = mem_zeros(CHUNK, sizeof *x->work);
+    x->seen = mem_zeros(x->slots, sizeof *x->seen);
+    x->chosen = mem_zeros(batch > widen ? batch : widen, sizeof *x->chosen);
+    if (!x->parent || !x->list || !x->neighbours || !x->waiting || !x->result || !x->work ||
+        !x->seen || !x->chosen)
+        return ART_ERR_NOMEM;
+    int status = ART_OK;
+    for (size_t i = 0; i < batch && !status; i++) {
+        x->list[i] = (neighbour_list){.item = x->neighbours + i * room, .room = (int)room};
+        status = fitted_tree_init(&x->parent[i], x->problem);
+    }
+    for (size_t i = 0; i < CHUNK && !status; i++)
+        status = fitted_tree_init(&x->result[i], x->problem);
+    return status;
+}
+
+int explorer_create(explorer **out, const branch_problem *problem, const alignment *a,
+                    const int *taxon, topology_table *table, const explore_settings *settings,
+                    pool *threads)
+{
+    *out = NULL;
+    if (settings->batch < 1 || settings->radius < 1 || settings->widen < 0 ||
+        settings->more_starts < 1)
+        return ART_ERR_USAGE;
+    explorer *x = mem_zeros(1, sizeof *x);
+    if (!x)
+        return ART_ERR_NOMEM;
+    x->problem = problem;
+    x->table = table;
+    x->set = *settings;
+    x->wanted = settings->starts;
+    x->threads = threads;
+    int status = ART_ERR_NOMEM;
+    x->worker = mem_zeros((size_t)pool_threads(threads), sizeof *x->worker);
+    if (!x->worker || (status = create_memory(x)))
+        goto out;
+    for (int i = 0; i < pool_threads(threads); i++)
+        if ((status = explore_worker_init(&x->worker[i], problem, a, taxon, settings->radius,
+                                          settings->tolerance)))
+            goto out;
+    *out = x;
+    return ART_OK;
+out:
+    explorer_free(x);
+    return status;
+}
+
+void explorer_free(explorer *x)
+{
+    if (!x)
+        return;
+    for (int i = 0; x->worker && i < pool_threads(x->threads); i++)
+        explore_worker_free(&x->worker[i]);
+    for (int i = 0; x->parent && i < x->set.batch; i++)
+        fitted_tree_free(&x->parent[i]);
+    for (int i = 0; x->result && i < CHUNK; i++)
+        fitted_tree_free(&x->result[i]);
+    free(x->worker);
+    free(x->parent);
+    free(x->list);
+    free(x->neighbours);
+    free(x->waiting);
+    free(x->result);
+    free(x->work);
+    free(x->seen);
+    free(x->chosen);
+    free(x);
+}
+
+const explore_counts *explorer_counts(const explorer *x)
+{
+    return &x->counts;
+}
+
+/* What enters the table: trees within the window below the best one. */
+static double admission(const explorer *x)
+{
+    double best = -HUGE_VAL;
+    for (size_t i = 0; i < x->table->count; i++)
+        best = fmax(best, x->table->laplace[i]);
+    return best - x->set.window;
+}
+
+/* The numbers of the best trees in x->chosen, best first, equal ones in the order of the table:
+ * at most `most`, of at least `least`, with all the marks `with` and none of `without`. */
+static int choose(explorer *x, int most, double least, uint8_t with, uint8_t without)
+{
+    const topology_table *t = x->table;
+    int count = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->laplace[i] < least || (t->mark[i] & with) != with || t->mark[i] & without)
+            continue;
+        if (count == most && (most == 0 || t->laplace[i] <= t->laplace[x->chosen[count - 1]]))
+            continue;
+        int at = count < most ? count++ : count - 1;
+        for (; at > 0 && t->laplace[x->chosen[at - 1]] < t->laplace[i]; at--)
+            x->chosen[at] = x->chosen[at - 1];
+        x->chosen[at] = i;
+    }
+    return count;
+}
+
+/* Whether a key is new in this round. */
+static int first_time(explorer *x, uint64_t key)
+{
+    key += key == 0;
+    size_t at = key & (x->slots - 1);
+    while (x->seen[at] && x->seen[at] != key)
+        at = (at + 1) & (x->slots - 1);
+    const int is_new = x->seen[at] == 0;
+    x->seen[at] = key;
+    return is_new;
+}
+
+/* Adds a fitted tree to the table unless it is there. *found counts those that were added. */
+static int enter(explorer *x, const fitted_tree *t, uint8_t mark, int64_t *found)
+{
+    if (t->status) {
+        x->counts.failed++;
+        return ART_OK;
+    }
+    int64_t at = topology_table_find(x->table, t->decision);
+    if (at < 0) {
+        mark |= t->rough ? TABLE_ROUGH : 0;
+        const topology_entry e = {t->decision, t->length, t->laplace, mark};
+        int status = topology_table_add(x->table, &at, &e);
+        if (status)
+            return status;
+        *found += at >= 0;
+    } else {
+        x->table->mark[at] |= mark;
+    }
+    return ART_OK;
+}
+
+static void fit_task(void *context, int task, int index)
+{
+    explorer *x = context;
+    const waiting *w = &x->fitting[task];
+    explore_neighbour(&x->worker[index], &x->result[task], &x->parent[w->parent], &w->n, x->is_spr);
+    explore_fit(&x->worker[index], &x->result[task]);
+}
+
+/* Fits all that wait; those that keep their promise enter the table. */
+static int fit_waiting(explorer *x, double least, int64_t *found)
+{
+    for (int first = 0; first < x->n_waiting; first += CHUNK) {
+        const int count = x->n_waiting - first < CHUNK ? x->n_waiting - first : CHUNK;
+        x->fitting = x->waiting + first;
+        pool_run(x->threads, count, fit_task, x);
+        x->counts.fitted += count;
+        for (int i = 0; i < count; i++) {
+            if (x->result[i].status == ART_OK && x->result[i].laplace < least)
+                continue;
+            int status = enter(x, &x->result[i], 0, found);
+            if (status)
+                return status;
+        }
+    }
+    return ART_OK;
+}
+
+static void expand_task(void *context, int task, int index)
+{
+    explorer *x = context;
+    explore_expand(&x->worker[index], &x->list[task], &x->parent[task], x->table, x->cutoff,
+                   x->is_spr);
+}
+
+/* Copies the first `count` of x->chosen, for the tasks of a round. */
+static void copy_chosen(explorer *x, int count)
+{
+    const topology_table *t = x->table;
+    for (int i = 0; i < count; i++) {
+        const size_t at = x->chosen[i];
+        fitted_tree *to = &x->parent[i];
+        memcpy(to->decision, topology_table_decision(t, at), t->n_decisions * sizeof *t->decision);
+        topology_table_lengths(to->length, t, at);
+        to->laplace = t->laplace[at];
+        to->rough = (t->mark[at] & TABLE_ROUGH) != 0;
+        to->status = ART_OK;
+    }
+}
+
+/* Takes over what tasks found about them. A tree whose fit failed stays as it was. */
+static void note_fits(explorer *x, int count)
+{
+    topology_table *t = x->table;
+    for (int i = 0; i < count; i++) {
+        const size_t at = x->chosen[i];
+        if (!(t->mark[at] & TABLE_ROUGH))
+            continue;
+        t->mark[at] &= (uint8_t)~TABLE_ROUGH;
+        x->counts.fitted++;
+        if (x->parent[i].status == ART_OK)
+            topology_table_update(t, at, x->parent[i].length, x->parent[i].laplace);
+        else
+            x->counts.failed++;
+    }
+}
+
+/* The neighbours that the trees of a round brought, each once. */
+static void gather(explorer *x, int count)
+{
+    memset(x->seen, 0, x->slots * sizeof *x->seen);
+    x->n_waiting = 0;
+    for (int i = 0; i < count; i++) {
+        x->counts.scored += x->list[i].scored;
+        for (int k = 0; k < x->list[i].count; k++)
+            if (first_time(x, x->list[i].item[k].key))
+                x->waiting[x->n_waiting++] = (waiting){i, x->list[i].item[k]};
+    }
+}
+
+/* Adds all that wait by their scores. */
+static int enter_waiting(explorer *x, int64_t *found)
+{
+    int status = ART_OK;
+    for (int i = 0; i < x->n_waiting && !status; i++) {
+        const waiting *w = &x->waiting[i];
+        explore_neighbour(&x->worker[0], &x->result[0], &x->parent[w->parent], &w->n, x->is_spr);
+        status = enter(x, &x->result[0], 0, found);
+    }
+    return status;
+}
+
+/* Looks at the neighbours of the first `count` of x->chosen. */
+static int expand_chosen(explorer *x, int count, double least, int is_spr, int64_t *found)
+{
+    x->is_spr = is_spr;
+    x->cutoff = is_spr ? least - SPR_MARGIN : least;
+    copy_chosen(x, count);
+    pool_run(x->threads, count, expand_task, x);
+    note_fits(x, count);
+    for (int i = 0; i < count; i++)
+        x->table->mark[x->chosen[i]] |= is_spr ? TABLE_WIDENED : TABLE_EXPANDED;
+    x->counts.rounds++;
+    *(is_spr ? &x->counts.widened : &x->counts.expanded) += count;
+    gather(x, count);
+    return is_spr ? fit_waiting(x, least, found) : enter_waiting(x, found);
+}
+
+/* Trees that a round takes: more when there are many, so that rounds cost more than the
+ * choice. */
+static int round_size(const explorer *x)
+{
+    const size_t part = x->table->count / 32, most = (size_t)x->set.batch;
+    const size_t size = part < LEAST_BATCH ? LEAST_BATCH : part;
+    return (int)(size < most ? size : most);
+}
+
+int explorer_expand(explorer *x, int64_t *found)
+{
+    const double least = admission(x);
+    *found = 0;
+    return expand_chosen(x, choose(x, round_size(x), least, 0, TABLE_EXPANDED), least, 0, found);
+}
+
+static void refine_task(void *context, int task, int index)
+{
+    explorer *x = context;
+    explore_fit(&x->worker[index], &x->parent[task]);
+}
+
+int explorer_refine(explorer *x)
+{
+    const int count = choose(x, x->set.batch, -HUGE_VAL, TABLE_ROUGH, 0);
+    copy_chosen(x, count);
+    pool_run(x->threads, count, refine_task, x);
+    note_fits(x, count);
+    x->counts.rounds++;
+    return ART_OK;
+}
+
+/* The trees of the first settings.widen that are not widened, in x->chosen. */
+static int choose_narrow(explorer *x, double least)
+{
+    const int best = choose(x, x->set.widen, least, 0, 0);
+    int count = 0;
+    for (int i = 0; i < best; i++)
+        if (!(x->table->mark[x->chosen[i]] & TABLE_WIDENED))
+            x->chosen[count++] = x->chosen[i];
+    return count;
+}
+
+int explorer_widen(explorer *x, int64_t *found)
+{
+    const double least = admission(x);
+    const int count = choose_narrow(x, least);
+    const int most = x->set.batch < WIDEN_BATCH ? x->set.batch : WIDEN_BATCH;
+    *found = 0;
+    return expand_chosen(x, count < most ? count : most, least, 1, found);
+}
+
+static void climb_task(void *context, int task, int index)
+{
+    explorer *x = context;
+    const uint32_t start = (uint32_t)(x->counts.starts + task);
+    rng stream = rng_at(x->set.seed, RNG_START, 0, start);
+    x->work[task][0] = 0;
+    x->work[task][1] =
+        explore_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0]);
+}
+
+int explorer_start(explorer *x, int count)
+{
+    while (count > 0) {
+        const int now = count < CHUNK ? count : CHUNK;
+        pool_run(x->threads, now, climb_task, x);
+        for (int i = 0; i < now; i++) {
+            int64_t found = 0;
+            const int64_t at = topology_table_find(x->table, x->result[i].decision);
+            if (x->result[i].status == ART_OK && (at < 0 || !(x->table->mark[at] & TABLE_PEAK)))
+                x->counts.peaks++;
+            x->counts.scored += x->work[i][0];
+            x->counts.fitted += x->work[i][1];
+            int status = enter(x, &x->result[i], TABLE_PEAK, &found);
+            if (status)
+                return status;
+        }
+        x->counts.starts += now;
+        x->counts.rounds++;
+        count -= now;
+    }
+    return ART_OK;
+}
+
+static void drawn_task(void *context, int task, int index)
+{
+    explorer *x = context;
+    explore_fit(&x->worker[index], &x->result[task]);
+}
+
+/* Lengths for a tree of which nothing is known: branches of leaves as in the best tree, the
+ * others as they are there on the average. */
+static void guess_lengths(const explorer *x, double *length, int64_t best)
+{
+    const topology_table *t = x->table;
+    const int32_t n_taxa = x->problem->n_taxa;
+    double sum = 0;
+    for (int e = 0; e < x->problem->n_edges; e++) {
+        length[e] = best < 0 ? 0.1 : (double)t->length[(size_t)best * t->n_edges + (size_t)e];
+        sum += edge_node(e, n_taxa) < n_taxa ? 0 : length[e];
+    }
+    for (int e = 0; e < x->problem->n_edges; e++)
+        if (edge_node(e, n_taxa) >= n_taxa)
+            length[e] = sum / (n_taxa - 2);
+}
+
+void explorer_guess(const explorer *x, double *length)
+{
+    guess_lengths(x, length, topology_table_best(x->table));
+}
+
+/* The first of the given results that is of this tree; count if there is none. */
+static int result_of(const explorer *x, const int32_t *tree, int count)
+{
+    int i = 0;
+    while (i < count && memcmp(x->result[i].decision, tree, x->table->n_decisions * sizeof *tree))
+        i++;
+    return i;
+}
+
+/* Fits the trees that the table does not have, at most CHUNK, and adds them. */
+static int add_chunk(explorer *x, double *g, const int32_t *decision, int count, int64_t *found)
+{
+    const size_t n_decisions = x->table->n_decisions;
+    const int64_t best = topology_table_best(x->table);
+    int result[CHUNK], now = 0, status = ART_OK;
+    for (int i = 0; i < count; i++) {
+        const int32_t *tree = decision + (size_t)i * n_decisions;
+        const int64_t at = topology_table_find(x->table, tree);
+        result[i] = at < 0 ? result_of(x, tree, now) : -1;
+        if (at >= 0)
+            g[i] = x->table->g[at];
+        if (result[i] < now)
+            continue;
+        memcpy(x->result[now].decision, tree, n_decisions * sizeof *tree);
+        guess_lengths(x, x->result[now++].length, best);
+    }
+    pool_run(x->threads, now, drawn_task, x);
+    x->counts.fitted += now;
+    x->counts.rounds++;
+    for (int i = 0; i < count; i++)
+        if (result[i] >= 0) {
+            const fitted_tree *t = &x->result[result[i]];
+            g[i] = t->status ? -HUGE_VAL : t->laplace + x->table->offset;
+        }
+    for (int i = 0; i < now && !status; i++)
+        status = enter(x, &x->result[i], TABLE_DRAWN, found);
+    return status;
+}
+
+int explorer_add(explorer *x, double *g, const int32_t *decision, size_t count, int64_t *found)
+{
+    int status = ART_OK;
+    *found = 0;
+    for (size_t first = 0; first < count && !status; first += CHUNK)
+        status = add_chunk(x, g + first, decision + first * x->table->n_decisions,
+                           count - first < CHUNK ? (int)(count - first) : CHUNK, found);
+    return status;
+}
+
+double explorer_open(const explorer *x)
+{
+    const topology_table *t = x->table;
+    const double least = admission(x), all = topology_table_log_sum(t, 0, 0);
+    double open = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (!(t->mark[i] & TABLE_EXPANDED) && t->laplace[i] >= least)
+            open += exp(t->g[i] - all);
+    return open;
+}
+
+double explorer_rough(const explorer *x)
+{
+    return exp(topology_table_log_sum(x->table, TABLE_ROUGH, 0) -
+               topology_table_log_sum(x->table, 0, 0));
+}
+
+/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's
+ * weight that was not there before. Then more are wanted, or it is done. */
+static int is_done(explorer *x)
+{
+    const double now = topology_table_log_sum(x->table, 0, 0);
+    const double news = x->judged ? 1 - exp(x->before - now) : 1;
+    x->quiet = news <= x->set.news ? x->quiet + x->counts.starts - x->judged : 0;
+    x->judged = x->counts.starts;
+    x->before = now;
+    if (x->quiet >= x->set.quiet)
+        return 1;
+    x->wanted += x->set.more_starts;
+    return 0;
+}
+
+int explorer_advance(explorer *x, int *done)
+{
+    int64_t found;
+    *done = 0;
+    const int64_t climbs = x->wanted - x->counts.starts;
+    if (climbs > 0)
+        return explorer_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
+    if (x->table->count == 0) /* not one climb had a result */
+        return ART_ERR_NUMERIC;
+    if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
+        choose_narrow(x, admission(x)) > 0)
+        return explorer_widen(x, &found);
+    const double open = x->counts.expanded < x->set.easy ? x->set.open / EASY : x->set.open;
+    if (explorer_open(x) > open)
+        return explorer_expand(x, &found);
+    if (choose_narrow(x, admission(x)) > 0)
+        return explorer_widen(x, &found);
+    if (explorer_rough(x) > x->set.rough)
+        return explorer_refine(x);
+    *done = is_done(x);
+    return ART_OK;
+}
+
+int explorer_run(explorer *x, explore_stop *stop, void *context)
+{
+    int status = ART_OK;
+    for (int done = 0; !done && !status;)
+        status = stop && stop(context, x) ? ART_ERR_STOPPED : explorer_advance(x, &done);
+    return status;
+}
+
+/* What a checkpoint holds of it, beside the table. */
+enum { PARTS = 2 };
+
+static void list_parts(tensor_part out[PARTS], explorer *x)
+{
+    out[0] = (tensor_part){"explore.counts", TENSOR_I64, 1, SAVED_COUNTS, x->saved_counts};
+    out[1] = (tensor_part){"explore.levels", TENSOR_F64, 1, 1, &x->before};
+}
+
+int explorer_save(explorer *x, safetensors *s)
+{
+    const explore_counts *c = &x->counts;
+    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,  c->fitted,
+                                          c->failed, c->expanded, c->widened, c->rounds,
+                                          x->wanted, x->judged,   x->quiet};
+    tensor_part list[PARTS];
+    memcpy(x->saved_counts, counts, sizeof counts);
+    list_parts(list, x);
+    return tensor_parts_save(s, list, PARTS);
+}
+
+int explorer_load(explorer *x, safetensors *s, const char *file, diag *d)
+{
+    tensor_part list[PARTS];
+    list_parts(list, x);
+    int status = tensor_parts_load(list, PARTS, s, file, d);
+    if (status)
+        return status;
+    const int64_t *c = x->saved_counts;
+    x->counts = (explore_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
+    x->wanted = c[8];
+    x->judged = c[9];
+    x->quiet = c[10];
+    return ART_OK;
+}

@@ -1,0 +1,269 @@
+#include "collapsed/search_worker.h"
+
+#include "artreeformer.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "tree/rearrange.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 4 }; /* moves that a climb tries before it gives up */
+
+#define START_LENGTH    0.1
+#define CLIMB_TOLERANCE 0.05 /* of fits on the way: a climb needs to know only what is better */
+#define UPHILL          0.01 /* nats: a step of less is none */
+#define SPR_DOUBT       3.0  /* nats by which a whole fit may improve the score of a subtree move */
+
+int fitted_tree_init(fitted_tree *t, const branch_problem *p)
+{
+    memset(t, 0, sizeof *t);
+    t->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *t->decision);
+    t->length = mem_zeros((size_t)p->n_edges, sizeof *t->length);
+    if (t->decision && t->length)
+        return ART_OK;
+    fitted_tree_free(t);
+    return ART_ERR_NOMEM;
+}
+
+void fitted_tree_free(fitted_tree *t)
+{
+    free(t->decision);
+    free(t->length);
+    memset(t, 0, sizeof *t);
+}
+
+void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_problem *p)
+{
+    memcpy(to->decision, from->decision, ((size_t)p->n_taxa - 3) * sizeof *to->decision);
+    memcpy(to->length, from->length, (size_t)p->n_edges * sizeof *to->length);
+    to->laplace = from->laplace;
+    to->rough = from->rough;
+    to->status = from->status;
+}
+
+int explore_worker_init(explore_worker *w, const branch_problem *p, const alignment *a,
+                        const int *taxon, int radius, double tolerance)
+{
+    memset(w, 0, sizeof *w);
+    const size_t taxa = (size_t)p->n_taxa, nodes = (size_t)topology_nodes(p->n_taxa);
+    int status;
+    w->problem = p;
+    w->tolerance = tolerance;
+    if ((status = branch_solver_create(&w->solver, p)) ||
+        (status = branch_moves_create(&w->moves, p, radius)) ||
+        (status = stepwise_create(&w->starts, a, taxon)) ||
+        (status = topology_init(&w->tree, p->n_taxa)) || (status = fitted_tree_init(&w->here, p)) ||
+        (status = fitted_tree_init(&w->there, p)))
+        goto out;
+    w->by_node = mem_zeros(nodes, sizeof *w->by_node);
+    w->edge_of = mem_zeros(nodes, sizeof *w->edge_of);
+    w->scratch = mem_zeros(6 * taxa, sizeof *w->scratch);
+    w->decision = mem_zeros(taxa - 3, sizeof *w->decision);
+    w->few.item = mem_zeros(FEW, sizeof *w->few.item);
+    w->few.room = FEW;
+    if (w->by_node && w->edge_of && w->scratch && w->decision && w->few.item)
+        return ART_OK;
+    status = ART_ERR_NOMEM;
+out:
+    explore_worker_free(w);
+    return status;
+}
+
+void explore_worker_free(explore_worker *w)
+{
+    branch_solver_free(w->solver);
+    branch_moves_free(w->moves);
+    stepwise_free(w->starts);
+    topology_free(&w->tree);
+    fitted_tree_free(&w->here);
+    fitted_tree_free(&w->there);
+    free(w->by_node);
+    free(w->edge_of);
+    free(w->scratch);
+    free(w->decision);
+    free(w->few.item);
+    memset(w, 0, sizeof *w);
+}
+
+uint64_t topology_key(const int32_t *decision, size_t n_decisions)
+{
+    return hash_bytes(decision, n_decisions * sizeof *decision);
+}
+
+static void fit(explore_worker *w, fitted_tree *t, double tolerance)
+{
+    branch_solver_set(w->solver, t->decision, t->length);
+    t->status = branch_solver_mode(w->solver, tolerance);
+    t->laplace = w->solver->laplace;
+    t->rough = 0;
+    branch_solver_lengths(t->length, w->solver);
+}
+
+void explore_fit(explore_worker *w, fitted_tree *t)
+{
+    fit(w, t, w->tolerance);
+}
+
+void explore_neighbour(explore_worker *w, fitted_tree *out, const fitted_tree *parent,
+                       const neighbour *n, int is_spr)
+{
+    const int32_t n_taxa = w->problem->n_taxa;
+    topology_build(&w->tree, parent->decision);
+    for (int32_t v = 1; v < topology_nodes(n_taxa); v++)
+        w->by_node[v] = parent->length[node_edge(v, n_taxa)];
+    if (is_spr) {
+        topology_spr(&w->tree, w->by_node, n->v, n->w);
+    } else {
+        topology_nni(&w->tree, n->v, n->w);
+        for (int i = 0; i < NNI_BRANCHES; i++)
+            w->by_node[n->node[i]] = n->length[i];
+    }
+    topology_decisions(out->decision, w->edge_of, &w->tree, w->scratch);
+    for (int32_t v = 1; v < topology_nodes(n_taxa); v++)
+        out->length[w->edge_of[v]] = w->by_node[v];
+    out->laplace = n->score;
+    out->rough = 1;
+    out->status = ART_OK;
+}
+
+/* Adds a neighbour; a full list loses its worst. */
+static void keep(neighbour_list *list, const neighbour *n)
+{
+    int at = list->count;
+    if (at == list->room) {
+        at = 0;
+        for (int i = 1; i < list->room; i++)
+            if (list->item[i].score < list->item[at].score)
+                at = i;
+        if (list->room == 0 || n->score <= list->item[at].score)
+            return;
+        list->count--;
+        memmove(list->item + at, list->item + at + 1,
+                (size_t)(list->count - at) * sizeof *list->item);
+        at = list->count;
+    }
+    list->item[at] = *n;
+    list->count++;
+}
+
+/* The decisions of the tree after the move that was just made on w->tree. */
+static int is_known(explore_worker *w, uint64_t *key)
+{
+    const size_t n_decisions = (size_t)w->problem->n_taxa - 3;
+    topology_decisions(w->decision, NULL, &w->tree, w->scratch);
+    *key = topology_key(w->decision, n_decisions);
+    return w->table && topology_table_find(w->table, w->decision) >= 0;
+}
+
+static void expand_nni(explore_worker *w, double cutoff)
+{
+    const int32_t nodes = topology_nodes(w->problem->n_taxa);
+    for (int32_t v = w->problem->n_taxa; v < nodes; v++)
+        for (int which = 0; topology_has_nni(&w->tree, v) && which < 2; which++) {
+            neighbour n = {.v = v, .w = which};
+            topology_nni(&w->tree, v, which);
+            const int known = is_known(w, &n.key);
+            topology_nni(&w->tree, v, which);
+            if (known)
+                continue;
+            n.score = branch_moves_nni(w->moves, v, which, cutoff);
+            w->list->scored++;
+            if (n.score < cutoff)
+                continue;
+            branch_moves_fitted(n.node, n.length, w->moves);
+            keep(w->list, &n);
+        }
+}
+
+static void visit_spr(void *context, int32_t v, int32_t to, double score)
+{
+    explore_worker *w = context;
+    neighbour n = {.v = v, .w = to, .score = score};
+    topology_spr(&w->tree, w->by_node, v, to);
+    const int known = is_known(w, &n.key);
+    topology_build(&w->tree, w->parent->decision);
+    if (!known)
+        keep(w->list, &n);
+}
+
+/* w->solver is at the mode of t. */
+static void look_around(explore_worker *w, neighbour_list *list, const fitted_tree *t,
+                        const topology_table *table, double cutoff, int is_spr)
+{
+    list->count = 0;
+    list->scored = 0;
+    w->list = list;
+    w->parent = t;
+    w->table = table;
+    topology_build(&w->tree, t->decision);
+    memset(w->by_node, 0, (size_t)topology_nodes(w->problem->n_taxa) * sizeof *w->by_node);
+    if (is_spr)
+        list->scored += branch_moves_spr(w->moves, cutoff, visit_spr, w);
+    else
+        expand_nni(w, cutoff);
+}
+
+/* One step uphill from w->here, whose partials are in the solver; 0 if there is none. */
+static int step_up(explore_worker *w, int is_spr, int64_t *scored, int *fits)
+{
+    const double here = w->here.laplace;
+    look_around(w, &w->few, &w->here, NULL, is_spr ? here - SPR_DOUBT : here + UPHILL, is_spr);
+    *scored += w->few.scored;
+    while (w->few.count) {
+        int best = 0;
+        for (int i = 1; i < w->few.count; i++)
+            if (w->few.item[i].score > w->few.item[best].score)
+                best = i;
+        explore_neighbour(w, &w->there, &w->here, &w->few.item[best], is_spr);
+        fit(w, &w->there, CLIMB_TOLERANCE);
+        ++*fits;
+        if (w->there.status == ART_OK && w->there.laplace > here + UPHILL) {
+            fitted_tree_copy(&w->here, &w->there, w->problem);
+            return 1;
+        }
+        w->few.item[best] = w->few.item[--w->few.count];
+    }
+    return 0;
+}
+
+/* Puts the solver at the mode of t, to look around from there. */
+static int stand_on(explore_worker *w, fitted_tree *t)
+{
+    if (t->rough) {
+        explore_fit(w, t);
+        branch_solver_refresh(w->solver);
+    } else {
+        branch_solver_set(w->solver, t->decision, t->length);
+        t->status = branch_solver_inspect(w->solver);
+    }
+    branch_moves_begin(w->moves, w->solver);
+    return t->status;
+}
+
+int explore_climb(explore_worker *w, fitted_tree *out, rng stream, int64_t *scored)
+{
+    int fits = 1;
+    stepwise_tree(w->starts, w->here.decision, stream);
+    for (int e = 0; e < w->problem->n_edges; e++)
+        w->here.length[e] = START_LENGTH;
+    fit(w, &w->here, CLIMB_TOLERANCE);
+    for (int climbing = w->here.status == ART_OK; climbing;) {
+        climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 0, scored, &fits);
+        if (!climbing)
+            climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 1, scored, &fits);
+    }
+    explore_fit(w, &w->here);
+    fitted_tree_copy(out, &w->here, w->problem);
+    return fits + 1;
+}
+
+void explore_expand(explore_worker *w, neighbour_list *list, fitted_tree *t,
+                    const topology_table *table, double cutoff, int is_spr)
+{
+    list->count = 0;
+    list->scored = 0;
+    if (stand_on(w, t) == ART_OK)
+        look_around(w, list, t, table, cutoff, is_spr);
+}

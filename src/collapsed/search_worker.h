@@ -1,0 +1,83 @@
+/* search_worker.h: what one thread of an exploration (search.h) does with one tree: fit it,
+ * climb from a random start, look at its neighbours. A worker is scratch memory; what it
+ * returns depends on its arguments alone. */
+#ifndef COLLAPSED_SEARCH_WORKER_H
+#define COLLAPSED_SEARCH_WORKER_H
+
+#include "base/rng.h"
+#include "collapsed/tree_table.h"
+#include "branch/branch_moves.h"
+#include "pars/stepwise.h"
+
+/* A topology with its lengths and their evidence (diagonal Laplace). */
+typedef struct fitted_tree {
+    int32_t *decision; /* [N-3] */
+    double *length;    /* [E] */
+    double laplace;
+    int rough;  /* length and laplace are a guess yet */
+    int status; /* of the fit */
+} fitted_tree;
+
+/* A neighbour that is worth a fit: the move, and what is known of it. */
+typedef struct neighbour {
+    int32_t v, w; /* topology_nni(v, w) or topology_spr(v, w) */
+    double score;
+    uint64_t key;                /* hash of its decisions */
+    double length[NNI_BRANCHES]; /* of an interchange: of the branches that were fitted .. */
+    int32_t node[NNI_BRANCHES];  /* .. above these nodes */
+} neighbour;
+
+typedef struct neighbour_list {
+    neighbour *item; /* [room] */
+    int count;
+    int room;       /* of more than that, the best stay */
+    int64_t scored; /* how many were scored to find them */
+} neighbour_list;
+
+typedef struct explore_worker {
+    const branch_problem *problem;
+    branch_solver *solver;
+    branch_moves *moves;
+    stepwise *starts;
+    topology tree;
+    fitted_tree here, there; /* of a climb */
+    double *by_node;         /* [nodes] lengths */
+    int32_t *edge_of;        /* [nodes] */
+    int32_t *scratch;        /* [6N] */
+    int32_t *decision;       /* [N-3] */
+    neighbour_list few;      /* of a climb */
+    double tolerance;
+    /* The expansion that is being done. */
+    neighbour_list *list;
+    const fitted_tree *parent;
+    const topology_table *table;
+} explore_worker;
+
+int explore_worker_init(explore_worker *w, const branch_problem *problem, const alignment *a,
+                        const int *taxon, int radius, double tolerance);
+void explore_worker_free(explore_worker *w); /* safe on a zeroed or half-built one */
+
+/* Memory for a fitted tree. */
+int fitted_tree_init(fitted_tree *t, const branch_problem *problem);
+void fitted_tree_free(fitted_tree *t); /* safe on a zeroed one */
+void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_problem *problem);
+
+uint64_t topology_key(const int32_t *decision, size_t n_decisions);
+
+/* Fits t from its lengths. */
+void explore_fit(explore_worker *w, fitted_tree *t);
+
+/* out becomes the neighbour n of parent, with lengths to start its fit from. */
+void explore_neighbour(explore_worker *w, fitted_tree *out, const fitted_tree *parent,
+                       const neighbour *n, int is_spr);
+
+/* out becomes the peak above a random start. Returns how many trees were fitted; *scored gets
+ * how many were scored. */
+int explore_climb(explore_worker *w, fitted_tree *out, rng stream, int64_t *scored);
+
+/* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table
+ * and score at least cutoff. t is fitted before if it is rough. */
+void explore_expand(explore_worker *w, neighbour_list *list, fitted_tree *t,
+                    const topology_table *table, double cutoff, int is_spr);
+
+#endif

@@ -1,0 +1,115 @@
+/* tree_table.h: the topologies that were visited, with what is known of each: the mode of
+ * its branch lengths and its evidence g with the lengths integrated out.
+ *
+ *     topology_table t;
+ *     status = topology_table_init(&t, n_taxa, capacity);
+ *     int64_t i = topology_table_find(&t, decision);
+ *     if (i < 0)
+ *         status = topology_table_add(&t, &i, &entry);
+ *     topology_table_free(&t);
+ *
+ * The key is the decisions (tree/topology.h). The table holds at most `capacity` trees: when it
+ * is full, the eighth with the least laplace goes, and from then on nothing at or below them is
+ * taken. Entries keep their order; their numbers change only when trees go (the count of
+ * `evicted` tells). What it holds depends on what was added in which order and on nothing else. */
+#ifndef COLLAPSED_TREE_TABLE_H
+#define COLLAPSED_TREE_TABLE_H
+
+#include "base/diag.h"
+#include "io/safetensors.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bits of `mark`; the table itself does not look at them. */
+enum {
+    TABLE_EXPANDED = 1, /* its nearest neighbours were looked at */
+    TABLE_WIDENED = 2,  /* its neighbours by subtree moves too */
+    TABLE_PEAK = 4,     /* a climb ended here */
+    TABLE_DRAWN = 8,    /* it was given from outside, not found as a neighbour */
+    TABLE_ROUGH = 16,   /* a cheap score stands for laplace; the lengths are not the mode yet */
+};
+
+typedef struct topology_table {
+    int n_taxa;
+    size_t n_decisions; /* per tree, N - 3 */
+    size_t n_edges;     /* 2N - 3 */
+    size_t capacity;
+    size_t count;
+    int32_t *decision; /* [count][N-3] */
+    float *length;     /* [count][E] the mode */
+    double *laplace;   /* [count] diagonal Laplace approximation: the same measure for all */
+    double *g;         /* [count] the best estimate; laplace + offset until there is a better one */
+    float *error;      /* [count] standard error of g; -1 if it is laplace + offset */
+    double offset;     /* what laplace lacks on the average: topology_table_set_offset */
+    uint8_t *mark;     /* [count] */
+    double floor;      /* trees that were evicted had at most this; -inf while there are none */
+    int64_t evicted;   /* trees that had to go */
+    int64_t refused;   /* trees that were not taken because of floor */
+    size_t room;       /* of the arrays */
+    uint32_t *slot;    /* open addressing: number + 1, 0 where empty */
+    size_t slots;
+    int64_t counts[2]; /* what a checkpoint holds of the scalars */
+    double levels[2];
+} topology_table;
+
+/* One tree, for topology_table_add. */
+typedef struct topology_entry {
+    const int32_t *decision; /* [N-3] */
+    const double *length;    /* [E] */
+    double laplace;
+    uint8_t mark;
+} topology_entry;
+
+/* capacity is at least 8 and below 2^31. */
+int topology_table_init(topology_table *t, int n_taxa, size_t capacity);
+void topology_table_free(topology_table *t); /* safe on a zeroed one */
+
+/* Bytes per tree. */
+size_t topology_table_bytes(int n_taxa);
+
+/* Trees that fit into so many bytes, at least 1000. */
+size_t topology_table_capacity(int n_taxa, double bytes);
+
+/* -1 if it is not there. */
+int64_t topology_table_find(const topology_table *t, const int32_t *decision);
+
+/* Adds a tree that is not there yet; *at becomes its number, or -1 if it was refused or had to
+ * go at once. ART_ERR_NOMEM leaves the table as it was. Amortised O(N). */
+int topology_table_add(topology_table *t, int64_t *at, const topology_entry *e);
+
+static inline const int32_t *topology_table_decision(const topology_table *t, size_t i)
+{
+    return t->decision + i * t->n_decisions;
+}
+
+/* Replaces lengths [E] and laplace of tree i, and g if it was no better than laplace. */
+void topology_table_update(topology_table *t, size_t i, const double *length, double laplace);
+
+/* What is added to laplace, from now on and for all trees that have nothing better. O(count). */
+void topology_table_set_offset(topology_table *t, double offset);
+
+/* The lengths [E] of tree i in double. */
+void topology_table_lengths(double *length, const topology_table *t, size_t i);
+
+/* Gives the memory of the lengths back, more than half of all. None may be asked for afterwards,
+ * and no tree added. */
+void topology_table_forget_lengths(topology_table *t);
+
+/* log sum exp g over the trees that have all the bits `with` and none of `without`; -inf if
+ * there are none. With 0, 0: the evidence of the table, but for the prior of one topology.
+ * O(count). */
+double topology_table_log_sum(const topology_table *t, uint8_t with, uint8_t without);
+
+/* The number of the tree with the greatest g; -1 if there is none. O(count). */
+int64_t topology_table_best(const topology_table *t);
+
+/* All of it as tensors "table.*" of a checkpoint. The table must not change until s is freed. */
+int topology_table_save(topology_table *t, safetensors *s);
+
+/* Replaces the contents. ART_ERR_MISMATCH if the tensors do not fit the table; it is then
+ * empty. */
+int topology_table_load(topology_table *t, safetensors *s, const char *file, diag *d);
+
+#endif

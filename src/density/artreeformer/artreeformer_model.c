@@ -1,0 +1,417 @@
+#include "density/artreeformer/artreeformer_model.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "density/artreeformer/engine.h"
+#include "density/artreeformer/network.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_EDGES = 4 << 20 }; /* larger batches are cut: the trie of one stays below 80 MB */
+
+static const size_t keep_bytes = (size_t)512 << 20; /* what sample may keep for gradient */
+
+typedef struct artreeformer {
+    topology_model base;
+    int d, heads;
+    engine engine;
+    int stale;   /* the weights changed since the panels were made */
+    int keeping; /* every entry of the trie is evaluated and has a slot */
+    int frozen;
+
+    size_t room;   /* trees that the arrays below have room for */
+    rng *stream;   /* [room] */
+    int32_t *at;   /* [room]: entry of each tree */
+    int32_t *list; /* [room (N-3)]: entries to be evaluated, or all of the batch */
+    size_t n_list;
+    size_t *offset; /* [room (N-3) + 1]: where an entry's edges begin in weight */
+    double *weight; /* [room_weight]: sum of the coefficients through each edge */
+    size_t room_weight;
+} artreeformer;
+
+static artreeformer *self(topology_model *m)
+{
+    return (artreeformer *)m;
+}
+
+static void model_free(topology_model *m)
+{
+    if (!m)
+        return;
+    artreeformer *a = self(m);
+    engine_free(&a->engine);
+    params_free(&m->params);
+    free(a->stream);
+    free(a->at);
+    free(a->list);
+    free(a->offset);
+    free(a->weight);
+    free(a);
+}
+
+/* Trees that the trie has room for, besides those in it. */
+static size_t trie_room(const trie *t, size_t n_entries, size_t n_edges)
+{
+    const size_t edges = (t->room_edges - n_edges) / (trie_tree_edges(t->n_taxa) + 1);
+    const size_t entries = (t->room_entries - n_entries) / (trie_tree_entries(t->n_taxa) + 1);
+    return edges < entries ? edges : entries;
+}
+
+/* How many of k trees are done together at most. */
+static int batch_size(const artreeformer *a, int k)
+{
+    const trie *t = &a->engine.trie;
+    size_t most = BATCH_EDGES / (trie_tree_edges(t->n_taxa) + 1) + 1;
+    if (a->frozen && trie_room(t, 3, 3) < most)
+        most = trie_room(t, 3, 3);
+    return (size_t)k < most ? k : (int)most;
+}
+
+/* For arrays whose content is not needed any more. */
+static void *renew(void *block, size_t count, size_t size)
+{
+    free(block);
+    return mem_resize(NULL, count, size);
+}
+
+/* Room for batches of k trees. */
+static int reserve(artreeformer *a, int k)
+{
+    const int n_taxa = a->base.n_taxa;
+    const size_t trees = (size_t)k, entries = trie_tree_entries(n_taxa) * trees;
+    if (trees > a->room) {
+        a->room = 0;
+        a->stream = renew(a->stream, trees, sizeof *a->stream);
+        a->at = renew(a->at, trees, sizeof *a->at);
+        a->list = renew(a->list, entries + 1, sizeof *a->list);
+        a->offset = renew(a->offset, entries + 2, sizeof *a->offset);
+        if (!a->stream || !a->at || !a->list || !a->offset)
+            return ART_ERR_NOMEM;
+        a->room = trees;
+    }
+    int status = engine_reserve(&a->engine, entries + 1);
+    if (status || a->frozen) /* then the trie has its room since freeze */
+        return status;
+    return trie_reserve(&a->engine.trie, entries + 1, trie_tree_edges(n_taxa) * trees + 3);
+}
+
+static int reserve_gradient(artreeformer *a, int k)
+{
+    const size_t edges = trie_tree_edges(a->base.n_taxa) * (size_t)k + 1;
+    if (edges > a->room_weight) {
+        a->room_weight = 0;
+        a->weight = renew(a->weight, edges, sizeof *a->weight);
+        if (!a->weight)
+            return ART_ERR_NOMEM;
+        a->room_weight = edges;
+    }
+    return engine_reserve_gradient(&a->engine);
+}
+
+/* Makes what depends on the weights, and a trie with room for k trees more; or for fewer, if it
+ * is a cache that is nearly full. When there is hardly room it forgets half. Returns how many. */
+static int begin(artreeformer *a, int k)
+{
+    trie *t = &a->engine.trie;
+    if (a->stale)
+        panels_refresh(&a->engine.panels, a->engine.threads);
+    if (a->stale || !a->frozen)
+        trie_clear(t);
+    if (a->frozen) {
+        const size_t enough = trie_room(t, 3, 3) / 16 + 1;
+        if (trie_room(t, t->n_entries, t->n_edges) < enough)
+            trie_evict(t, t->room_entries / 2, t->room_edges / 2);
+        const size_t room = trie_room(t, t->n_entries, t->n_edges);
+        k = (size_t)k < room ? k : (int)room;
+    }
+    a->stale = 0;
+    a->keeping = 0;
+    a->n_list = 0;
+    if (t->n_taxa > 3 && !trie_is_set(t, TRIE_ROOT))
+        a->list[a->n_list++] = TRIE_ROOT;
+    for (int i = 0; i < k; i++)
+        a->at[i] = TRIE_ROOT;
+    return k;
+}
+
+static void evaluate_list(artreeformer *a, int keep)
+{
+    a->base.work.done += (double)engine_evaluate(&a->engine, a->list, a->n_list, keep);
+    a->n_list = 0;
+}
+
+/* Tree i takes an edge; if that leads to a new entry, it goes on the list. */
+static void descend(artreeformer *a, int i, int32_t edge)
+{
+    trie *t = &a->engine.trie;
+    int32_t child = trie_child(t, a->at[i], edge);
+    if (child == TRIE_NONE) {
+        child = trie_add(t, a->at[i], edge);
+        a->list[a->n_list++] = child;
+    }
+    a->at[i] = child;
+}
+
+/* k trees, for which begin has made room. */
+static void sample_batch(artreeformer *a, int32_t *decision, double *log_q, int k, int keep)
+{
+    trie *t = &a->engine.trie;
+    const int n_taxa = a->base.n_taxa, steps = n_taxa - 3;
+    memset(log_q, 0, (size_t)k * sizeof *log_q);
+    for (int n = 3; n < n_taxa; n++) {
+        evaluate_list(a, keep);
+        for (int i = 0; i < k; i++) {
+            const int32_t edge = trie_choose(t, a->at[i], rng_uniform(&a->stream[i]));
+            decision[(ptrdiff_t)i * steps + n - 3] = edge;
+            log_q[i] += trie_log_prob(t, a->at[i], edge);
+            if (n + 1 < n_taxa)
+                descend(a, i, edge);
+        }
+    }
+    a->keeping = keep;
+}
+
+static int model_sample(topology_model *m, int32_t *decision, double *log_q, int k, uint64_t seed,
+                        uint32_t purpose, uint32_t step, uint32_t first)
+{
+    artreeformer *a = self(m);
+    const int most = batch_size(a, k);
+    const size_t entries = trie_tree_entries(m->n_taxa) * (size_t)k;
+    const size_t edges = trie_tree_edges(m->n_taxa) * (size_t)k;
+    const int keep =
+        !a->frozen && most == k && tile_bytes(a->d, a->heads, entries, edges) <= keep_bytes;
+    int status = reserve(a, most);
+    if (!status && keep)
+        status = tile_reserve(&a->engine.kept, entries, edges);
+    if (status)
+        return status;
+    m->work = (topology_work){.unshared = (double)edges};
+    for (int done = 0, count; done < k; done += count) {
+        count = begin(a, k - done < most ? k - done : most);
+        for (int i = 0; i < count; i++)
+            a->stream[i] = rng_at(seed, purpose, step, first + (uint32_t)(done + i));
+        sample_batch(a, decision + (ptrdiff_t)done * (m->n_taxa - 3), log_q + done, count, keep);
+    }
+    return ART_OK;
+}
+
+/* Adds the entries of k trees, level by level. */
+static void insert_batch(artreeformer *a, const int32_t *decision, int k)
+{
+    const int n_taxa = a->base.n_taxa, steps = n_taxa - 3;
+    for (int n = 3; n + 1 < n_taxa; n++)
+        for (int i = 0; i < k; i++)
+            descend(a, i, decision[(ptrdiff_t)i * steps + n - 3]);
+}
+
+/* log q of trees whose entries are all evaluated. */
+static void sum_log_q(artreeformer *a, double *log_q, const int32_t *decision, int k)
+{
+    trie *t = &a->engine.trie;
+    for (int i = 0; i < k; i++) {
+        int32_t at = TRIE_ROOT;
+        log_q[i] = 0;
+        for (int n = 3; n < t->n_taxa; n++, decision++) {
+            log_q[i] += trie_log_prob(t, at, *decision);
+            at = trie_child(t, at, *decision);
+        }
+    }
+}
+
+static int model_score(topology_model *m, double *log_q, const int32_t *decision, int k)
+{
+    artreeformer *a = self(m);
+    const int most = batch_size(a, k);
+    int status = decisions_are_trees(decision, (size_t)k, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
+    if (!status)
+        status = reserve(a, most);
+    if (status)
+        return status;
+    m->work = (topology_work){.unshared = (double)trie_tree_edges(m->n_taxa) * k};
+    for (int done = 0, count; done < k; done += count) {
+        const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
+        count = begin(a, k - done < most ? k - done : most);
+        insert_batch(a, trees, count);
+        evaluate_list(a, 0);
+        sum_log_q(a, log_q + done, trees, count);
+    }
+    return ART_OK;
+}
+
+/* Whether all entries of the trees are kept. */
+static int all_kept(const artreeformer *a, const int32_t *decision, int k)
+{
+    const trie *t = &a->engine.trie;
+    for (int i = 0; a->keeping && i < k; i++, decision += t->n_taxa - 3) {
+        int32_t at = TRIE_ROOT;
+        for (int n = 3; n + 1 < t->n_taxa && at != TRIE_NONE; n++)
+            at = trie_child(t, at, decision[n - 3]);
+        if (at == TRIE_NONE)
+            return 0;
+    }
+    return a->keeping;
+}
+
+/* Lists the distinct entries of k trees, level by level, and adds up the coefficients through
+ * each of their edges. */
+static void collect(artreeformer *a, const int32_t *decision, const double *coefficient, int k)
+{
+    trie *t = &a->engine.trie;
+    const int steps = t->n_taxa - 3;
+    a->n_list = 0;
+    a->offset[0] = 0;
+    for (int i = 0; i < k; i++)
+        a->at[i] = TRIE_ROOT;
+    for (int n = 3; n < t->n_taxa; n++) {
+        const size_t edges = (size_t)topology_edges(n);
+        for (int i = 0; i < k; i++) {
+            const int32_t edge = decision[(ptrdiff_t)i * steps + n - 3];
+            trie_entry *e = &t->entry[a->at[i]];
+            if (e->mark == TRIE_NONE) {
+                const size_t from = a->offset[a->n_list];
+                e->mark = (int32_t)a->n_list;
+                a->list[a->n_list++] = a->at[i];
+                a->offset[a->n_list] = from + edges;
+                memset(a->weight + from, 0, edges * sizeof *a->weight);
+            }
+            a->weight[a->offset[e->mark] + (size_t)edge] += coefficient[i];
+            a->at[i] = trie_child(t, a->at[i], edge);
+        }
+    }
+    for (size_t i = 0; i < a->n_list; i++)
+        t->entry[a->list[i]].mark = TRIE_NONE;
+}
+
+static int model_gradient(topology_model *m, double *log_q, const int32_t *decision,
+                          const double *coefficient, int k)
+{
+    artreeformer *a = self(m);
+    const int most = batch_size(a, k);
+    int status = decisions_are_trees(decision, (size_t)k, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
+    if (!status)
+        status = reserve(a, most);
+    if (!status)
+        status = reserve_gradient(a, most);
+    if (status)
+        return status;
+    m->work = (topology_work){.unshared = (double)trie_tree_edges(m->n_taxa) * k};
+    for (int done = 0, count; done < k && m->n_taxa > 3; done += count) {
+        const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
+        double mass = 0;
+        count = k - done < most ? k - done : most;
+        const int kept = all_kept(a, trees, count);
+        if (!kept) {
+            count = begin(a, count);
+            insert_batch(a, trees, count);
+        }
+        collect(a, trees, coefficient + done, count);
+        m->work.done += (double)a->offset[a->n_list];
+        m->work.again += kept ? 0 : (double)a->offset[a->n_list];
+        for (int i = 0; i < count; i++)
+            mass += fabs(coefficient[done + i]);
+        m->work.followed += (double)engine_gradient(&a->engine, &m->params, a->list, a->offset,
+                                                    a->weight, a->n_list, mass);
+        if (log_q)
+            sum_log_q(a, log_q + done, trees, count);
+    }
+    for (int i = 0; i < k && log_q && m->n_taxa == 3; i++)
+        log_q[i] = 0;
+    return ART_OK;
+}
+
+static void model_changed(topology_model *m)
+{
+    artreeformer *a = self(m);
+    a->stale = 1;
+    a->keeping = 0;
+}
+
+static void model_initialise(topology_model *m, uint64_t seed)
+{
+    network_initialise(&m->params, seed);
+    model_changed(m);
+}
+
+static int model_freeze(topology_model *m, size_t max_bytes)
+{
+    artreeformer *a = self(m);
+    trie *t = &a->engine.trie;
+    const size_t edges = trie_tree_edges(m->n_taxa) + 3, entries = trie_tree_entries(m->n_taxa) + 1;
+    /* twice as many entries per edge as whole trees have; room for two trees at least */
+    const size_t fit = max_bytes / trie_bytes(2 * entries, edges), most = INT32_MAX / (2 * entries);
+    const size_t trees = fit < 2 ? 2 : fit < most ? fit : most;
+    a->frozen = 0;
+    a->keeping = 0;
+    trie_free(t);
+    trie_init(t, m->n_taxa);
+    if (max_bytes == 0)
+        return ART_OK;
+    int status = engine_forget(&a->engine);
+    if (!status)
+        status = trie_reserve(t, 2 * entries * trees, edges * trees);
+    if (status)
+        return status;
+    trie_clear(t);
+    a->frozen = 1;
+    return ART_OK;
+}
+
+static void model_flatten(topology_model *m, double power)
+{
+    artreeformer *a = self(m);
+    a->engine.trie.power = (real)power;
+    trie_clear(&a->engine.trie);
+}
+
+static int model_plain(topology_model *m, double *log_q, const int32_t *decision)
+{
+    const artreeformer *a = self(m);
+    int status = decisions_are_trees(decision, 1, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
+    return status ? status
+                  : network_plain(log_q, NULL, &m->params, m->n_taxa, a->d, a->heads, decision);
+}
+
+static const topology_model_ops artreeformer_ops = {
+    .name = "artreeformer",
+    .sample = model_sample,
+    .score = model_score,
+    .gradient = model_gradient,
+    .initialise = model_initialise,
+    .changed = model_changed,
+    .freeze = model_freeze,
+    .flatten = model_flatten,
+    .plain = model_plain,
+    .free = model_free,
+};
+
+int artreeformer_create(topology_model **out, int n_taxa, int hidden, int heads, pool *threads)
+{
+    *out = NULL;
+    if (n_taxa < 3 || hidden < 1 || heads < 1 || hidden % heads != 0)
+        return ART_ERR_USAGE;
+    artreeformer *a = mem_zeros(1, sizeof *a);
+    if (!a)
+        return ART_ERR_NOMEM;
+    a->base.ops = &artreeformer_ops;
+    a->base.n_taxa = n_taxa;
+    a->d = hidden;
+    a->heads = heads;
+    a->stale = 1;
+    int status = network_params(&a->base.params, n_taxa, hidden);
+    if (!status)
+        status = engine_init(&a->engine, &a->base.params, n_taxa, hidden, heads, threads);
+    if (status)
+        model_free(&a->base);
+    else
+        *out = &a->base;
+    return status;
+}
+
+int artreeformer_embedding(topology_model *m, embedding_method method)
+{
+    model_changed(m);
+    return engine_embedding(&self(m)->engine, method);
+}

@@ -1,0 +1,2 @@
+#define KERNELS embedding_kernels_plain
+#include "density/artreeformer/embedding_kernel.inc"

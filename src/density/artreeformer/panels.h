@@ -1,0 +1,51 @@
+/* panels.h: the network's weights as the kernels want them, and everything that depends on the
+ * weights and the step alone: computed once when the weights change.
+ *
+ * The first readout layer is split. Of its input [r ; p] + b_t only p differs between the
+ * edges of a tree, so with W = [W_r  W_p]
+ *
+ *     W ([r ; p] + b_t) + bias = W_p p + shift,    shift = W_r r + (W b_t + bias)
+ *
+ * and the bracket depends on the step only. */
+#ifndef ARTREEFORMER_PANELS_H
+#define ARTREEFORMER_PANELS_H
+
+#include "base/pool.h"
+#include "density/artreeformer/embedding.h"
+#include "nn/attention.h"
+#include "nn/params.h"
+#include "nn/time_embedding.h"
+
+typedef struct panels {
+    int n_taxa, d, heads;
+    int steps; /* N - 3: one per taxon to be attached */
+    const params *params;
+    const dense_kernels *dense;
+    const layer_kernels *layers;
+    const embedding_kernels *embed;
+    embedding_method method; /* how inner nodes get their embedding */
+    double tolerance;        /* of the iterated methods */
+
+    real *leaf; /* [N][d]: the column of mlp.0 of each taxon, with the bias */
+    real *mlp2; /* panels d -> d with bias, and back without */
+    real *mlp2_back;
+    real *edge; /* W_p: d -> 2d, and back */
+    real *edge_back;
+    real *graph; /* W_r: d -> 2d, and back */
+    real *graph_back;
+    real *read3; /* 2d -> 2d with bias, and back without */
+    real *read3_back;
+    real *moment; /* [steps][2d]: W b_t + bias */
+    real *block;
+    attention attention;
+    time_embedding time;
+} panels;
+
+/* p is borrowed and must outlive the panels. */
+int panels_init(panels *w, const params *p, int n_taxa, int d, int heads, cpu_level level);
+void panels_free(panels *w); /* safe on a zeroed or freed one */
+
+/* To be called when the weights changed. O(d^2 (N + 10)). */
+void panels_refresh(panels *w, pool *threads);
+
+#endif

@@ -1,0 +1,39 @@
+/* branch_lognormal.h: independent lognormal branch lengths whose parameters come from a graph
+ * network on the tree (branch_net.h), behind the face of branch_model.h.
+ *
+ *     log length_e = mean_e - 2 + exp(log_std_e) eps_e,   eps_e ~ N(0, 1)
+ *     log q = sum_e [ -eps_e^2 / 2 - log_std_e - log(2 pi) / 2 - log length_e ]
+ *
+ * The network's outputs are clamped to BRANCH_MEAN and BRANCH_LOG_STD before use, so that no
+ * exponential overflows whatever the weights: outside of them (a median of e^50, a standard
+ * deviation of 20 in the logarithm) no branch length of a tree is described any more. Where the
+ * clamp acts, the gradient is zero.
+ *
+ * Equal topologies of a batch are evaluated once. The forward passes of a batch are kept for
+ * the backward if they are few (at most BRANCH_KEPT distinct trees and BRANCH_KEPT_BYTES);
+ * otherwise the backward runs them again, so that memory does not grow with the batch. */
+#ifndef LOGNORMAL_BRANCH_LOGNORMAL_H
+#define LOGNORMAL_BRANCH_LOGNORMAL_H
+
+#include "density/branch_model.h"
+
+#define BRANCH_MEAN_MIN    (-50.0)
+#define BRANCH_MEAN_MAX    50.0
+#define BRANCH_LOG_STD_MIN (-15.0)
+#define BRANCH_LOG_STD_MAX 3.0
+
+enum { BRANCH_KEPT = 32, BRANCH_KEPT_BYTES = 1 << 26, BRANCH_HIDDEN_MAX = 1 << 14 };
+
+/* n_taxa >= 3, hidden >= 1. team may be NULL and must outlive the model. All parameters are
+ * zero until ops->initialise or a load. Freed with ops->free. */
+int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *team);
+
+/* mean and log_std [k][2N-3] of given trees, clamped. What backward needs is kept. */
+int branch_lognormal_moments(branch_model *m, double *mean, double *log_std,
+                             const int32_t *decision, int k);
+
+/* After sample, score or moments: adds the gradient of sum (dmean mean + dlog_std log_std) to
+ * params.grad. dmean and dlog_std [k][2N-3]. */
+int branch_lognormal_moments_backward(branch_model *m, const double *dmean, const double *dlog_std);
+
+#endif

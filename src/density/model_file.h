@@ -1,0 +1,74 @@
+/* model_file.h: trained models as files, `<prefix>.model.safetensors`.
+ *
+ * Tensors: the weights of the tree model under `tree.`, those of the branch model, if there is
+ * one, under `branch.`, and the moving average of the tree model's weights, if one was kept,
+ * under `ema.tree.`. Metadata (all strings):
+ *
+ *     format              "pt", as tools that load such files into torch expect
+ *     version             of the program that wrote the file
+ *     kind                of the tree model, "artreeformer"; also if it is absent
+ *     taxa                the names in the order of the model, a JSON list
+ *     n_taxa, hidden_dim, n_head
+ *     branch_kind         "lognormal"; also if it is absent
+ *     branch_hidden_dim   only needed where there is a branch model
+ *     substitution_model  the model string of the run; absent for models of topologies alone
+ *     settings            the settings of the run, a JSON object; may be absent
+ *
+ *     model_file m;
+ *     status = model_file_read(&m, path, MODEL_AVERAGE, team, d);
+ *     m.trees->ops->score(m.trees, ...);
+ *     model_file_free(&m); */
+#ifndef DENSITY_MODEL_FILE_H
+#define DENSITY_MODEL_FILE_H
+
+#include "base/diag.h"
+#include "density/branch_model.h"
+#include "density/topology_model.h"
+#include "tree/taxa.h"
+
+#include <stdbool.h>
+
+/* What goes into a file; all borrowed. */
+typedef struct model_contents {
+    const taxa *taxa;
+    const topology_model *trees;
+    int hidden, heads;
+    const real *average;          /* [trees->params.total] or NULL */
+    const branch_model *branches; /* NULL if there is none */
+    int branch_hidden;
+    const char *substitution; /* NULL if there is none */
+    const char *settings;     /* JSON; NULL if there are none */
+} model_contents;
+
+/* Writes the file, whole or not at all. */
+int model_file_write(const char *path, const model_contents *c, diag *d);
+
+/* Which weights of the tree model to use: the moving average where there is one (it is the
+ * better density), or those of the last step. */
+typedef enum model_weights { MODEL_AVERAGE, MODEL_LAST } model_weights;
+
+/* A model that was read; everything is owned. */
+typedef struct model_file {
+    taxa taxa;
+    topology_model *trees;
+    int hidden, heads;
+    branch_model *branches; /* NULL if there is none */
+    int branch_hidden;
+    bool averaged; /* the weights of the tree model are the moving average */
+    char *version; /* NULL where the file does not say */
+    char *substitution;
+    char *settings;
+} model_file;
+
+/* Builds the models of a file and loads their weights, strictly: every tensor must be there with
+ * the right shape, and none besides. Messages name the file and the field. *m is always set,
+ * and empty on failure. team is borrowed and may be NULL. */
+int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d);
+void model_file_free(model_file *m); /* safe on a zeroed or freed one */
+
+/* The rate of the exponential prior on branch lengths that the model was trained with; the usual
+ * one where its settings do not say. */
+#define MODEL_PRIOR_RATE 10.0
+double model_file_prior_rate(const model_file *m);
+
+#endif

@@ -1,0 +1,79 @@
+/* output.h: files that are written whole or not at all, and logs.
+ *
+ *     output o;
+ *     int status = output_open(&o, "run.contree", d);
+ *     if (status == ART_OK) {
+ *         output_printf(&o, "%s;\n", newick);
+ *         status = output_close(&o, d);
+ *     }
+ *
+ * output_open writes to a temporary file in the same folder; output_close flushes it to disk,
+ * renames it to its name and flushes the folder. Until then the old file, if any, is untouched.
+ * A symbolic link is followed; what is not a regular file (a terminal, a pipe, /dev/full) is
+ * written directly. Writing never fails in the middle: the first failure is remembered, what
+ * follows is dropped, and output_close reports it with the name of the file. */
+#ifndef IO_OUTPUT_H
+#define IO_OUTPUT_H
+
+#include "base/buffer.h"
+#include "base/diag.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct output {
+    char *path;      /* for messages: the name as the caller gave it; owned; NULL when closed */
+    char *target;    /* where it really goes (links followed); owned; NULL if written directly */
+    char *temporary; /* owned; NULL if written directly */
+    char *buffer;
+    size_t used;
+    size_t room;
+    int64_t length; /* bytes given to the file so far, with what a log had before */
+    int descriptor;
+    int borrowed; /* the descriptor is the caller's (standard output) */
+    int error;    /* errno of the first failure, 0 if none */
+} output;
+
+/* A file that appears, whole, when output_close succeeds. */
+int output_open(output *o, const char *path, diag *d);
+
+/* A log: lines are added behind what is there; output_flush hands them to the system. If keep
+ * is not negative, the file is first cut back to that many bytes (a file that is shorter is an
+ * error). output_close flushes it to disk. */
+int output_append(output *o, const char *path, int64_t keep, diag *d);
+
+/* An open descriptor that is not to be closed, for example standard output. */
+int output_descriptor(output *o, int descriptor, const char *name, diag *d);
+
+void output_printf(output *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void output_vprintf(output *o, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+void output_write(output *o, const void *bytes, size_t n);
+void output_text(output *o, const char *text);
+
+/* A text as one field of a tab-separated table: tab, line end and backslash as \t \n \r \\. */
+void output_field(output *o, const char *text);
+
+/* Hands the buffer to the system. ART_ERR_IO if that or anything before failed. */
+int output_flush(output *o);
+
+/* The same, and waits until the disk has it: what is said of the file elsewhere then holds after a
+ * power cut too. Nothing on a zeroed or closed output. */
+int output_sync(output *o);
+
+/* Ends the file and frees everything; nothing on a zeroed or closed output. On failure the old file
+ * is untouched, the temporary one is gone, the message is in d, and the status is ART_ERR_IO (or
+ * ART_ERR_NOMEM). */
+int output_close(output *o, diag *d);
+
+/* A file of the given bytes, whole or not at all: open, write and close in one. */
+int output_whole(const char *path, const void *bytes, size_t n, diag *d);
+
+/* The same for <prefix><suffix> and a text; ART_ERR_NOMEM if some of the text is missing. */
+int output_result(const char *prefix, const char *suffix, const buffer *text, diag *d);
+
+/* Removes the temporary files of <prefix>.* that processes which died left behind. */
+void output_sweep(const char *prefix);
+
+#endif

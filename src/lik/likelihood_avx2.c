@@ -1,0 +1,2 @@
+#define KERNELS likelihood_kernels_avx2
+#include "lik/likelihood_kernel.inc"

@@ -1,0 +1,2 @@
+#define KERNELS partial_kernels_plain
+#include "lik/partials_kernel.inc"

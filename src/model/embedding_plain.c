@@ -1,2 +1,0 @@
-#define KERNELS embedding_kernels_plain
-#include "model/embedding_kernel.inc"

@@ -1,0 +1,17 @@
+/* layers_ref.h: the layers by their definitions, in double, for oracles and tests. The fast layers
+ * (nn/layers.h) have the formulas and shapes. */
+#ifndef NN_LAYERS_REF_H
+#define NN_LAYERS_REF_H
+
+#include "base/real.h"
+
+/* y [out] = W x + b; x [in], weight [out][in], bias [out] or NULL */
+void plain_linear(double *y, const double *x, const real *weight, const real *bias, int in,
+                  int out);
+
+/* in place, x [width] */
+void plain_norm(double *x, const real *gain, const real *bias, int width);
+void plain_elu(double *x, int n);
+void plain_log_softmax(double *x, int n);
+
+#endif

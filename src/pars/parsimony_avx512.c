@@ -1,0 +1,2 @@
+#define FITCH fitch_avx512
+#include "pars/parsimony_kernel.inc"

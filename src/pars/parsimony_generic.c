@@ -1,0 +1,2 @@
+#define FITCH fitch_plain
+#include "pars/parsimony_kernel.inc"

@@ -1,0 +1,29 @@
+/* stepwise.h: random starting trees by stepwise addition under parsimony: the taxa come in
+ * random order, and each is put where it makes the tree cost the least (Fitch), ties broken at
+ * random. Such trees are good and differ, which is what a search wants to start from.
+ *
+ *     stepwise *s;
+ *     status = stepwise_create(&s, &alignment, taxon);
+ *     score = stepwise_tree(s, decision, rng_at(seed, RNG_START, step, index));
+ *     stepwise_free(s);
+ *
+ * Gaps are missing data. With the sets of bases that Fitch's rule gives on both sides of every
+ * branch, the cost of a taxon there is the number of sites at which its bases are not among
+ * those of the merged sets; so one pass over the tree scores all places. Sites are bits. */
+#ifndef PARS_STEPWISE_H
+#define PARS_STEPWISE_H
+
+#include "base/rng.h"
+#include "seq/alignment.h"
+
+typedef struct stepwise stepwise;
+
+/* Workspace of one thread. taxon[i] is the row of the alignment that is taxon i; NULL keeps the
+ * order. Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa. */
+int stepwise_create(stepwise **out, const alignment *a, const int *taxon);
+void stepwise_free(stepwise *s); /* NULL is fine */
+
+/* decision [N-3] of a random tree; returns its Fitch score. O(N^2 sites / 64). */
+int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream);
+
+#endif

@@ -1,2 +1,0 @@
-#define KERNELS likelihood_kernels_avx2
-#include "phylo/likelihood_kernel.inc"

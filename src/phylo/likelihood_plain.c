@@ -1,2 +1,0 @@
-#define KERNELS likelihood_kernels_plain
-#include "phylo/likelihood_kernel.inc"

@@ -1,2 +1,0 @@
-#define FITCH fitch_avx2
-#include "phylo/parsimony_kernel.inc"

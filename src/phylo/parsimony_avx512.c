@@ -1,2 +1,0 @@
-#define FITCH fitch_avx512
-#include "phylo/parsimony_kernel.inc"

@@ -1,2 +1,0 @@
-#define FITCH fitch_plain
-#include "phylo/parsimony_kernel.inc"

@@ -1,2 +1,0 @@
-#define KERNELS partial_kernels_avx512
-#include "phylo/partials_kernel.inc"

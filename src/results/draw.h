@@ -1,0 +1,24 @@
+/* draw.h: a tree as text, for terminals and reports.
+ *
+ *        ┌── a
+ *     ┌─1┤
+ *     │  └─── b
+ *     ┤
+ *     ├── c
+ *     │
+ *     └───── d
+ *
+ * Columns are branch lengths where all are known, otherwise steps from the root. A support
+ * stands on the branch above its node, in percent; branches are at least long enough for it. */
+#ifndef RESULTS_DRAW_H
+#define RESULTS_DRAW_H
+
+#include "base/buffer.h"
+#include "tree/consensus.h"
+#include "tree/taxa.h"
+
+/* The deepest taxon is drawn at about the given column. Control characters in names are shown as
+ * '?'. O(N * lines). */
+int draw_tree(buffer *out, const consensus *c, const taxa *names, int columns);
+
+#endif

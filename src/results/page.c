@@ -1,0 +1,117 @@
+#include "results/page.h"
+
+#include "artreeformer.h"
+#include "io/output.h"
+#include "results/draw.h"
+#include "results/page_html.h"
+#include "tree/tree_write.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { DRAWN_COLUMNS = 50 };
+
+const double PAGE_CREDIBLE[] = {0.5, 0.9, 0.95, 0.99, 0};
+
+int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
+{
+    const struct {
+        const char *name;
+        double value;
+        int decimals;
+    } row[PAGE_FIGURES] = {
+        {"estimate", e->log_evidence, 3},
+        {"standard error", e->log_evidence_se, 3},
+        {"deviation of one repeat", e->log_evidence_sd, 3},
+        {"1-sample lower bound", e->lower_bound_1, 3},
+        {"10-sample lower bound", e->lower_bound_10, 3},
+        {"draws", (double)e->total, 0},
+        {"effective sample size", e->ess, 0},
+        {"Pareto k", e->pareto_k, 2},
+        {"posterior outside the table", e->outside, 6},
+    };
+    int count = 0;
+    for (int i = 0; i < PAGE_FIGURES; i++)
+        if (isfinite(row[i].value)) {
+            page_figure *f = &figure[count++];
+            f->name = row[i].name;
+            snprintf(f->value, sizeof f->value, "%.*f", row[i].decimals, row[i].value);
+        }
+    return count;
+}
+
+int page_tree(buffer *out, const posterior *p)
+{
+    consensus c = {0};
+    int status = consensus_build(&c, &p->splits, CONSENSUS_MAJORITY);
+    if (!status)
+        status = draw_tree(out, &c, &p->trees.taxa, DRAWN_COLUMNS);
+    consensus_free(&c);
+    return status;
+}
+
+static void put_evidence(buffer *out, const evidence *e)
+{
+    page_figure figure[PAGE_FIGURES];
+    int count = page_figures(figure, e);
+    buffer_text(out, "Log marginal likelihood (evidence)\n");
+    for (int i = 0; i < count; i++)
+        buffer_printf(out, "  %-27s %s\n", figure[i].name, figure[i].value);
+    const char *warning[EVIDENCE_WARNINGS];
+    const int warnings = evidence_warnings(warning, e);
+    for (int i = 0; i < warnings; i++)
+        buffer_printf(out, "  WARNING: %s\n", warning[i]);
+}
+
+static int put_topologies(buffer *out, const tree_set *trees)
+{
+    buffer_printf(out, "Topologies: %zu distinct\n", trees->count);
+    for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
+        buffer_printf(out, "  %2.0f %% credible set  %zu\n", 100 * *share,
+                      tree_set_credible(trees, *share));
+    tree_writer writer = {0};
+    int status = tree_writer_init(&writer, &trees->taxa);
+    buffer_text(out, "\nThe most probable ones\n");
+    for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
+        buffer_printf(out, "  %.4f  ", trees->weight[i]);
+        tree_write_newick(out, &writer, tree_set_decision(trees, i), NULL);
+        buffer_char(out, '\n');
+    }
+    tree_writer_free(&writer);
+    return status;
+}
+
+int page_text(buffer *out, const page *p)
+{
+    buffer_printf(out, "ARTreeFormer %s: Bayesian inference of a tree\n\n", art_version());
+    for (int i = 0; i < p->n_facts; i++)
+        buffer_printf(out, "  %-27s %s\n", p->fact[i].name, p->fact[i].value);
+    buffer_char(out, '\n');
+    put_evidence(out, p->evidence);
+    buffer_char(out, '\n');
+    int status = put_topologies(out, &p->posterior->trees);
+    buffer_text(out, "\nMajority consensus; the numbers are posterior probabilities of splits in "
+                     "percent,\nthe columns mean branch lengths\n\n");
+    if (!status)
+        status = page_tree(out, p->posterior);
+    return status ? status : buffer_status(out);
+}
+
+/* The files and who fills them, in the same order. */
+const char *const PAGE_SUFFIXES[] = {".report.txt", ".report.html", NULL};
+static int (*const COMPOSE[])(buffer *, const page *) = {page_text, page_html};
+
+int page_write(const char *prefix, const page *p, diag *d)
+{
+    int status = ART_OK;
+    buffer text;
+    buffer_init(&text);
+    for (int i = 0; PAGE_SUFFIXES[i] && !status; i++) {
+        buffer_clear(&text);
+        status = COMPOSE[i](&text, p);
+        if (!status)
+            status = output_result(prefix, PAGE_SUFFIXES[i], &text, d);
+    }
+    buffer_free(&text);
+    return status;
+}

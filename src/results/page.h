@@ -1,0 +1,59 @@
+/* page.h: the result of an inference on one page: what was done, the evidence and how far it can
+ * be trusted, the best topologies, the consensus tree drawn.
+ *
+ *     <prefix>.report.txt      for the terminal
+ *     <prefix>.report.html     the same for the browser (page_html.h), with the splits, and how
+ *                              training went; one file that needs nothing else */
+#ifndef RESULTS_PAGE_H
+#define RESULTS_PAGE_H
+
+#include "base/buffer.h"
+#include "base/diag.h"
+#include "train/evidence.h"
+#include "results/posterior.h"
+#include "results/trace.h"
+
+#include <jansson.h>
+
+/* One line of what was done: "substitution model", "JC". Both borrowed. */
+typedef struct page_fact {
+    const char *name;
+    const char *value;
+} page_fact;
+
+/* All borrowed; a page owns nothing. */
+typedef struct page {
+    const page_fact *fact; /* [n_facts] */
+    int n_facts;
+    const evidence *evidence;
+    const posterior *posterior; /* finished */
+    const trace *bound;         /* during training; may have no points */
+    const json_t *rounds;       /* an array of flat objects that becomes a table; may be NULL */
+} page;
+
+extern const char *const PAGE_SUFFIXES[]; /* the suffixes above, NULL at the end */
+
+/* Writes both files. */
+int page_write(const char *prefix, const page *p, diag *d);
+
+/* The text of the first is added to out. */
+int page_text(buffer *out, const page *p);
+
+/* The figures of the evidence by name and as text, in the order in which they are shown; those
+ * that are finite. Returns how many. */
+enum { PAGE_FIGURES = 9, PAGE_FIGURE_SIZE = 64 };
+typedef struct page_figure {
+    const char *name;
+    char value[PAGE_FIGURE_SIZE];
+} page_figure;
+int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e);
+
+/* The shares of the posterior whose credible sets are shown, 0 at the end; and how many of the
+ * best topologies are. */
+extern const double PAGE_CREDIBLE[];
+enum { PAGE_TOPOLOGIES = 10 };
+
+/* The majority consensus with supports in percent, drawn as text. */
+int page_tree(buffer *out, const posterior *p);
+
+#endif

@@ -1,0 +1,258 @@
+#include "results/page_html.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "results/markup.h"
+#include "results/summary.h"
+#include "results/svg.h"
+#include "tree/tree_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_SPLITS = 200 };             /* of the table; all are in <prefix>.splits.tsv */
+static const double LEAST_SPLIT = 0.01; /* the same */
+
+static const char STYLE[] =
+    ":root{--ink:#1d2733;--soft:#5b6875;--line:#d9dfe5;--paper:#fff;--accent:#0b6e99;"
+    "--warn:#9a5b00}\n"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ee;--soft:#9aa7b4;--line:#36414d;"
+    "--paper:#151b21;--accent:#5cb8e0;--warn:#f0b35a}}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
+    "max-width:62rem;margin:2rem auto;padding:0 1rem}\n"
+    "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .5rem}\n"
+    "p{color:var(--soft);margin:.3rem 0 .8rem}\n"
+    "table{border-collapse:collapse}\n"
+    "th,td{text-align:left;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line);"
+    "vertical-align:top}\n"
+    "th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;"
+    "font-variant-numeric:tabular-nums;white-space:nowrap}\n"
+    "td.t{overflow-wrap:anywhere}code{font-size:.85em}\n"
+    "p.warning{color:var(--warn);font-weight:600}\n"
+    "div.wide{overflow-x:auto}\n"
+    "svg{font:12px system-ui,sans-serif}svg path{fill:none}\n"
+    ".branch{stroke:var(--ink);stroke-width:1.5}.branch:hover{stroke:var(--accent);"
+    "stroke-width:3}\n"
+    ".axis{stroke:var(--soft)}.grid{stroke:var(--line)}\n"
+    ".trace{stroke:var(--accent);stroke-width:1.5}\n"
+    ".name{fill:var(--ink)}.label{fill:var(--soft)}.support{fill:var(--accent);font-size:10px}\n";
+
+/* A row of a table of names and values. */
+static void put_row(buffer *out, const char *name, const char *value)
+{
+    buffer_text(out, "<tr><th>");
+    markup_text(out, name);
+    buffer_text(out, "</th><td class=\"t\">");
+    markup_text(out, value);
+    buffer_text(out, "</td></tr>\n");
+}
+
+/* A cell with a number; of one that is not known, a dash. */
+static void put_number(buffer *out, double value, int decimals)
+{
+    buffer_text(out, "<td class=\"n\">");
+    if (isnan(value))
+        buffer_text(out, "&#8211;");
+    else
+        buffer_fixed(out, value, decimals);
+    buffer_text(out, "</td>");
+}
+
+static void put_facts(buffer *out, const page *p)
+{
+    buffer_text(out, "<table>\n");
+    for (int i = 0; i < p->n_facts; i++)
+        put_row(out, p->fact[i].name, p->fact[i].value);
+    buffer_text(out, "</table>\n");
+}
+
+static void put_evidence(buffer *out, const evidence *e)
+{
+    page_figure figure[PAGE_FIGURES];
+    int count = page_figures(figure, e);
+    buffer_text(out, "<h2>Log marginal likelihood (evidence)</h2>\n<table>\n");
+    for (int i = 0; i < count; i++)
+        put_row(out, figure[i].name, figure[i].value);
+    buffer_text(out, "</table>\n");
+    const char *warning[EVIDENCE_WARNINGS];
+    const int warnings = evidence_warnings(warning, e);
+    for (int i = 0; i < warnings; i++) {
+        buffer_text(out, "<p class=\"warning\">");
+        markup_text(out, warning[i]);
+        buffer_text(out, "</p>\n");
+    }
+}
+
+static int put_tree(buffer *out, const posterior *p)
+{
+    consensus c = {0};
+    buffer_text(out, "<h2>Majority consensus</h2>\n<p>Numbers are posterior probabilities of "
+                     "splits in percent; branch lengths are means, in expected substitutions per "
+                     "site. The tree is unrooted; it is drawn from the node beside ");
+    markup_text(out, p->trees.taxa.name[0]);
+    buffer_text(out, ".</p>\n<div class=\"wide\">\n");
+    int status = consensus_build(&c, &p->splits, CONSENSUS_MAJORITY);
+    if (!status)
+        status = svg_tree(out, &c, &p->trees.taxa);
+    buffer_text(out, "</div>\n");
+    consensus_free(&c);
+    return status;
+}
+
+static int put_topologies(buffer *out, const tree_set *trees)
+{
+    tree_writer writer = {0};
+    buffer text;
+    double sum = 0;
+    buffer_init(&text);
+    int status = tree_writer_init(&writer, &trees->taxa);
+    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct ones.", trees->count);
+    for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
+        buffer_printf(out, "%s %.0f %%: %zu", share == PAGE_CREDIBLE ? " Credible sets:" : ";",
+                      100 * *share, tree_set_credible(trees, *share));
+    buffer_text(out, ".</p>\n<table>\n<tr><th class=\"n\">rank</th><th class=\"n\">probability</th>"
+                     "<th class=\"n\">cumulative</th><th>topology</th></tr>\n");
+    for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
+        buffer_clear(&text);
+        tree_write_newick(&text, &writer, tree_set_decision(trees, i), NULL);
+        status = buffer_status(&text);
+        buffer_printf(out, "<tr><td class=\"n\">%zu</td>", i + 1);
+        put_number(out, trees->weight[i], 4);
+        put_number(out, sum += trees->weight[i], 4);
+        buffer_text(out, "<td class=\"t\"><code>");
+        markup_text(out, text.text);
+        buffer_text(out, "</code></td></tr>\n");
+    }
+    buffer_text(out, "</table>\n");
+    buffer_free(&text);
+    tree_writer_free(&writer);
+    return status;
+}
+
+static int put_split(buffer *out, const split_table *t, size_t i, const taxa *names)
+{
+    const uint64_t *bits = split_table_bits(t, i);
+    int32_t size = split_size(bits, t->n_taxa);
+    bool known = t->known[i] > 0;
+    buffer members;
+    buffer_init(&members);
+    summary_members(&members, bits, names);
+    buffer_text(out, "<tr>");
+    put_number(out, split_frequency(t, i), 4);
+    put_number(out, split_frequency_error(t, i), 4);
+    put_number(out, known ? t->mean[i] : (double)NAN, 5);
+    put_number(out, known ? split_sd(t, i) : (double)NAN, 5);
+    buffer_printf(out, "<td class=\"n\">%d</td><td class=\"t\">",
+                  2 * size <= t->n_taxa ? size : t->n_taxa - size);
+    markup_text(out, members.text);
+    buffer_text(out, "</td></tr>\n");
+    int status = buffer_status(&members);
+    buffer_free(&members);
+    return status;
+}
+
+static int put_splits(buffer *out, const page *p)
+{
+    const split_table *t = &p->posterior->splits;
+    size_t *order = mem_zeros(t->count, sizeof *order);
+    int status = order ? split_table_order(order, t) : ART_ERR_NOMEM;
+    buffer_printf(out,
+                  "<h2>Splits</h2>\n<p>Probability of a split with its standard error, mean and "
+                  "standard deviation of the branch length, and "
+                  "the smaller side. Not shown: those below %g and those behind the first %d.</p>\n"
+                  "<table>\n<tr><th class=\"n\">probability</th><th class=\"n\">error</th>"
+                  "<th class=\"n\">length</th><th class=\"n\">deviation</th>"
+                  "<th class=\"n\">taxa</th><th>members</th></tr>\n",
+                  LEAST_SPLIT, MOST_SPLITS);
+    for (size_t k = 0, shown = 0; !status && k < t->count && shown < MOST_SPLITS; k++)
+        if (!split_is_trivial(split_table_bits(t, order[k]), t->n_taxa) &&
+            split_frequency(t, order[k]) >= LEAST_SPLIT) {
+            status = put_split(out, t, order[k], &p->posterior->trees.taxa);
+            shown++;
+        }
+    buffer_text(out, "</table>\n");
+    free(order);
+    return status;
+}
+
+/* "log_evidence_table" as "log evidence table". */
+static void put_words(buffer *out, const char *key)
+{
+    for (; *key; key++)
+        buffer_char(out, *key == '_' ? ' ' : *key);
+}
+
+static void put_value(buffer *out, const json_t *value)
+{
+    buffer_text(out, "<td class=\"n\">");
+    if (json_is_number(value))
+        buffer_double(out, json_number_value(value), 7);
+    else
+        buffer_text(out, json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "&#8211;");
+    buffer_text(out, "</td>");
+}
+
+/* The keys are the program's own. */
+static void put_rounds(buffer *out, const json_t *rounds)
+{
+    size_t i;
+    const char *key;
+    json_t *round, *value;
+    json_t *first = json_array_get(rounds, 0);
+    if (!first)
+        return;
+    buffer_text(out, "<h2>Rounds</h2>\n<div class=\"wide\">\n<table>\n<tr>");
+    json_object_foreach(first, key, value)
+    {
+        buffer_text(out, "<th class=\"n\">");
+        put_words(out, key);
+        buffer_text(out, "</th>");
+    }
+    buffer_text(out, "</tr>\n");
+    json_array_foreach(rounds, i, round)
+    {
+        buffer_text(out, "<tr>");
+        json_object_foreach(round, key, value) put_value(out, value);
+        buffer_text(out, "</tr>\n");
+    }
+    buffer_text(out, "</table>\n</div>\n");
+}
+
+static int put_trace(buffer *out, const trace *t)
+{
+    if (t->count < 2)
+        return ART_OK;
+    buffer_text(out, "<h2>Training</h2>\n<p>The lower bound on the log marginal likelihood, from "
+                     "the step on where the data have their whole weight. A line that is still "
+                     "rising at its end asks for more steps.</p>\n<div class=\"wide\">\n");
+    int status = svg_trace(out, t);
+    buffer_text(out, "</div>\n");
+    return status;
+}
+
+int page_html(buffer *out, const page *p)
+{
+    buffer_text(out, "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
+                     "<head>\n<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" "
+                     "content=\"width=device-width, initial-scale=1\"/>\n<title>ARTreeFormer");
+    if (p->n_facts > 0) {
+        buffer_text(out, ": ");
+        markup_text(out, p->fact[0].value);
+    }
+    buffer_printf(out,
+                  "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
+                  "<h1>Bayesian inference of a tree</h1>\n<p>ARTreeFormer %s</p>\n",
+                  STYLE, art_version());
+    put_facts(out, p);
+    put_evidence(out, p->evidence);
+    int status = put_tree(out, p->posterior);
+    if (!status)
+        status = put_topologies(out, &p->posterior->trees);
+    if (!status)
+        status = put_splits(out, p);
+    put_rounds(out, p->rounds);
+    if (!status)
+        status = put_trace(out, p->bound);
+    buffer_text(out, "</body>\n</html>\n");
+    return status ? status : buffer_status(out);
+}

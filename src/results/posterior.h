@@ -1,0 +1,61 @@
+/* posterior.h: what weighted draws say of the posterior: tree probabilities, splits with their
+ * branch lengths, and some of the draws as rows of a sample.
+ *
+ *     posterior p;
+ *     status = posterior_init(&p, &taxa, 1000, ROWS_BY_WEIGHT, true, seed);
+ *     status = posterior_add(&p, &batch);              for every batch of particles
+ *     status = posterior_finish(&p);
+ *     p.trees, p.splits, p.length ...
+ *     posterior_free(&p); */
+#ifndef RESULTS_POSTERIOR_H
+#define RESULTS_POSTERIOR_H
+
+#include "io/safetensors.h"
+#include "train/particles.h"
+#include "tree/tree_set.h"
+
+#include <stdbool.h>
+
+typedef enum posterior_rows {
+    ROWS_BY_WEIGHT, /* a sample of the posterior: each row is one of the draws, chosen in proportion
+                       to its weight, independently of the other rows; all count the same, and a
+                       heavy draw can fill several */
+    ROWS_AS_DRAWN,  /* the first draws, whatever they weigh: a sample of q */
+} posterior_rows;
+
+typedef struct posterior {
+    tree_set trees;     /* importance weights; normalised by posterior_finish */
+    split_table splits; /* the same weights, with branch lengths where there are any */
+    double reference;   /* log weight that counts as 1 */
+    bool has_lengths;
+    uint64_t seed;
+    int64_t batches; /* that were added */
+    double total;    /* weight of all draws so far */
+    /* The rows. */
+    posterior_rows rows;
+    int count, room;
+    int32_t *decision;       /* [count][N-3] */
+    double *length;          /* [count][2N-3] */
+    double *value;           /* [count] log-likelihood, or minus the parsimony score */
+    double *log_prior;       /* [count] */
+    double *log_q;           /* [count] of tree and branch lengths together */
+    int64_t saved_counts[3]; /* what a checkpoint holds of the scalars */
+    double saved_levels[2];
+} posterior;
+
+/* The names are copied. */
+int posterior_init(posterior *p, const taxa *names, int room, posterior_rows rows, bool has_lengths,
+                   uint64_t seed);
+void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
+
+int posterior_add(posterior *p, const particles *batch);
+
+/* All of it as tensors of a checkpoint, before posterior_finish; it must not change until s is
+ * freed. What is loaded into was initialised in the same way. */
+int posterior_save(posterior *p, safetensors *s);
+int posterior_load(posterior *p, safetensors *s, const char *file, diag *d);
+
+/* Normalises; no further draws after this. */
+int posterior_finish(posterior *p);
+
+#endif

@@ -1,0 +1,60 @@
+#include "results/sample.h"
+
+#include "artreeformer.h"
+#include "io/output.h"
+#include "tree/tree_write.h"
+
+#include <stdio.h>
+
+static int put_trees(buffer *out, const posterior *p)
+{
+    const taxa *names = &p->trees.taxa;
+    size_t n = (size_t)names->count;
+    const double weight = 1.0 / p->count;
+    tree_writer writer = {0};
+    int status = tree_writer_init(&writer, names);
+    tree_write_begin(out, names);
+    for (size_t i = 0; i < (size_t)p->count && !status; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "draw_%zu", i + 1);
+        tree_write_tree(out, &writer, name, &weight, p->decision + i * (n - 3),
+                        p->length + i * (2 * n - 3));
+    }
+    tree_write_end(out);
+    tree_writer_free(&writer);
+    return status;
+}
+
+static int put_trace(buffer *out, const posterior *p)
+{
+    size_t edges = (size_t)(2 * p->trees.taxa.count - 3);
+    buffer_text(out, "state\tposterior\tlikelihood\tprior\ttree_length\tlog_q\n");
+    for (int i = 0; i < p->count; i++) {
+        double length = 0;
+        for (size_t e = 0; e < edges; e++)
+            length += p->length[(size_t)i * edges + e];
+        buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g\t%.10g\t%.10g\n", i,
+                      p->value[i] + p->log_prior[i], p->value[i], p->log_prior[i], length,
+                      p->log_q[i]);
+    }
+    return ART_OK;
+}
+
+/* The files and who fills them, in the same order. */
+const char *const SAMPLE_SUFFIXES[] = {".trees", ".trace.tsv", NULL};
+static int (*const PUT[])(buffer *, const posterior *) = {put_trees, put_trace};
+
+int sample_write(const char *prefix, const posterior *p, diag *d)
+{
+    int status = ART_OK;
+    buffer text;
+    buffer_init(&text);
+    for (int i = 0; SAMPLE_SUFFIXES[i] && !status; i++) {
+        buffer_clear(&text);
+        status = PUT[i](&text, p);
+        if (!status)
+            status = output_result(prefix, SAMPLE_SUFFIXES[i], &text, d);
+    }
+    buffer_free(&text);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* sample.h: the files that hold a posterior sample, of which all rows count the same.
+ *
+ *     <prefix>.trees        NEXUS, one tree per row with branch lengths and [&W weight]
+ *     <prefix>.trace.tsv    one line per row, for Tracer: state, log-likelihood, prior, tree
+ *                           length, log q */
+#ifndef RESULTS_SAMPLE_H
+#define RESULTS_SAMPLE_H
+
+#include "base/diag.h"
+#include "results/posterior.h"
+
+extern const char *const SAMPLE_SUFFIXES[]; /* the suffixes above, NULL at the end */
+
+/* p is finished (posterior_finish) and has branch lengths. */
+int sample_write(const char *prefix, const posterior *p, diag *d);
+
+#endif

@@ -1,0 +1,30 @@
+/* best_trees.h: all distinct topologies that reach the best value seen so far. */
+#ifndef TRAIN_BEST_TREES_H
+#define TRAIN_BEST_TREES_H
+
+#include "base/diag.h"
+#include "base/key_table.h"
+#include "io/safetensors.h"
+
+#include <stdint.h>
+
+enum { BEST_TREES_KEPT = 10000 };
+
+typedef struct best_trees {
+    int n_decisions; /* per tree, N - 3 */
+    double value;    /* -inf before the first tree */
+    key_table trees; /* their decisions, in order of discovery; those beyond are not kept */
+} best_trees;
+
+int best_trees_init(best_trees *b, int n_taxa);
+void best_trees_free(best_trees *b); /* safe on a zeroed one */
+
+/* A better value empties the list; an equal one adds the tree unless it is there or the list
+ * is full. O(N). */
+void best_trees_add(best_trees *b, double value, const int32_t *decision);
+
+/* As tensors "best.value" and "best.trees" of a checkpoint; none before the first tree. */
+int best_trees_save(best_trees *b, safetensors *s);
+int best_trees_load(best_trees *b, safetensors *s, const char *file, diag *d);
+
+#endif

@@ -1,0 +1,157 @@
+#include "train/checkpoint.h"
+
+#include "artreeformer.h"
+#include "io/tensor_parts.h"
+#include "tree/topology.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { PATH = 4096, SUM_TEXT = 16 };
+
+static const char *const SUFFIX[] = {".ckp.safetensors", ".ckp.prev.safetensors"};
+static const char CHECKSUM[] = "checksum";
+
+static int path_of(char path[PATH], const char *prefix, int which, diag *d)
+{
+    if (snprintf(path, PATH, "%s%s", prefix, SUFFIX[which]) < PATH)
+        return ART_OK;
+    return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "the prefix is too long -- shorten it");
+}
+
+static uLong add_bytes(uLong sum, const void *bytes, size_t n)
+{
+    return n ? crc32_z(sum, bytes, n) : sum; /* NULL would begin anew */
+}
+
+static uLong add_text(uLong sum, const char *text)
+{
+    return add_bytes(sum, text, strlen(text) + 1);
+}
+
+/* CRC-32 of every name, type, shape, number and string but the checksum itself. */
+static void checksum(char text[SUM_TEXT], const safetensors *s)
+{
+    uLong sum = crc32(0, NULL, 0);
+    for (size_t i = 0; i < s->text_count; i++)
+        if (strcmp(s->text[i].key, CHECKSUM) != 0) {
+            sum = add_text(sum, s->text[i].key);
+            sum = add_text(sum, s->text[i].value);
+        }
+    for (size_t i = 0; i < s->count; i++) {
+        const tensor *t = &s->tensor[i];
+        sum = add_text(sum, t->name);
+        sum = add_text(sum, tensor_dtype_name(t->dtype));
+        sum = add_bytes(sum, t->shape, (size_t)t->rank * sizeof t->shape[0]);
+        sum = add_bytes(sum, t->data, t->count * tensor_width(t->dtype));
+    }
+    snprintf(text, SUM_TEXT, "crc32:%08lx", sum & 0xffffffffUL);
+}
+
+/* Lets the previous name stand for the present file too. Where the file system has no hard
+ * links the file is moved; then the previous one is the checkpoint until the new one is there. */
+static int keep_previous(const char *present, const char *previous, diag *d)
+{
+    if (unlink(previous) != 0 && errno != ENOENT)
+        return diag_error(d, ART_ERR_IO, (diag_place){.file = previous}, "cannot be replaced: %s",
+                          strerror(errno));
+    if (link(present, previous) == 0 || rename(present, previous) == 0)
+        return ART_OK;
+    return diag_error(d, ART_ERR_IO, (diag_place){.file = previous}, "cannot be written: %s",
+                      strerror(errno));
+}
+
+int checkpoint_write(safetensors *s, const char *prefix, bool is_damaged, diag *d)
+{
+    char present[PATH], previous[PATH], sum[SUM_TEXT];
+    int status = path_of(present, prefix, 0, d);
+    if (!status)
+        status = path_of(previous, prefix, 1, d);
+    if (status)
+        return status;
+    checksum(sum, s);
+    status = safetensors_set(s, CHECKSUM, sum);
+    if (!status && !is_damaged && access(present, F_OK) == 0)
+        status = keep_previous(present, previous, d);
+    return status ? status : safetensors_write(s, present, d);
+}
+
+bool checkpoint_exists(const char *prefix)
+{
+    char path[PATH];
+    for (int which = 0; which < 2; which++)
+        if (path_of(path, prefix, which, NULL) == ART_OK && access(path, F_OK) == 0)
+            return true;
+    return false;
+}
+
+/* Reads one file and compares its checksum. */
+static int read_one(safetensors *s, const char *path, diag *d)
+{
+    int status = safetensors_read(s, path, d);
+    if (status)
+        return status;
+    char sum[SUM_TEXT];
+    const char *said = safetensors_get(s, CHECKSUM);
+    checksum(sum, s);
+    if (said && strcmp(said, sum) == 0)
+        return ART_OK;
+    safetensors_free(s);
+    return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
+                      "the checkpoint is damaged: its checksum does not match");
+}
+
+int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, const char *prefix,
+                    diag *d)
+{
+    char path[2][PATH];
+    diag trouble;
+    diag_init(&trouble);
+    int status = path_of(path[0], prefix, 0, d);
+    if (!status)
+        status = path_of(path[1], prefix, 1, d);
+    if (!status)
+        status = read_one(s, path[0], &trouble);
+    *is_previous = status != ART_OK;
+    if (status) {
+        status = read_one(s, path[1], &trouble);
+        if (!status)
+            diag_warning(d, (diag_place){.file = path[0]},
+                         "missing or damaged (%s) -- going on from the previous checkpoint, %s",
+                         trouble.count ? trouble.message[0].text : "out of memory", path[1]);
+        else
+            diag_error(d, status, (diag_place){.file = path[0]},
+                       "no checkpoint is whole (%s; %s) -- start anew with --redo",
+                       trouble.count ? trouble.message[0].text : "out of memory",
+                       trouble.count > 1 ? trouble.message[1].text : "out of memory");
+        snprintf(name, size, "%s", path[1]);
+    } else {
+        snprintf(name, size, "%s", path[0]);
+    }
+    diag_free(&trouble);
+    return status;
+}
+
+int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const char *file, diag *d)
+{
+    if (decisions_are_trees(decision, count, n_taxa))
+        return ART_OK;
+    return tensor_parts_error(d, file, "decisions that make no tree");
+}
+
+int checkpoint_remove(const char *prefix, diag *d)
+{
+    for (int which = 0; which < 2; which++) {
+        char path[PATH];
+        int status = path_of(path, prefix, which, d);
+        if (status)
+            return status;
+        if (unlink(path) != 0 && errno != ENOENT)
+            return diag_error(d, ART_ERR_IO, (diag_place){.file = path}, "cannot be removed: %s",
+                              strerror(errno));
+    }
+    return ART_OK;
+}

@@ -1,0 +1,26 @@
+/* defaults.h: the sizes and schedules of those who say nothing, in the program and in the library.
+ */
+#ifndef TRAIN_DEFAULTS_H
+#define TRAIN_DEFAULTS_H
+
+/* Networks. */
+enum { USUAL_HIDDEN = 100, USUAL_HEADS = 4, USUAL_BRANCH_HIDDEN = 100 };
+
+/* Of topologies and lengths learned together. */
+enum {
+    VBPI_STEPS = 50000,
+    VBPI_ANNEAL = 25000,
+    VBPI_PARTICLES = 10,
+    VBPI_DECAY_EVERY = 5000,
+};
+#define VBPI_TREE_RATE   1e-4
+#define VBPI_BRANCH_RATE 3e-3
+
+/* Of a density of given trees. */
+enum { FIT_STEPS = 20000, FIT_BATCH = 10, FIT_DECAY_EVERY = 1000, FIT_AVERAGE_FROM = 1000 };
+#define FIT_RATE    1e-3
+#define FIT_AVERAGE 0.9995
+
+#define USUAL_DECAY 0.75
+
+#endif

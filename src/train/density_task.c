@@ -1,0 +1,188 @@
+#include "train/density_task.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "tree/topology.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Letters: N taxa, E = 2N-3 edges. Which of the two models the task has says which density it
+ * is about. */
+typedef struct density {
+    task base;
+    const int32_t *tree; /* [count][N-3], borrowed */
+    const double *drawn; /* [count][E], borrowed; NULL if topologies alone are fitted */
+    double *cumulative;  /* [count] of the normalised weights */
+    size_t count;
+    int batch;
+    batch_picks picks;
+    size_t n_decisions, n_edges;
+    uint64_t seed;
+    size_t *pick;        /* [batch] */
+    int32_t *decision;   /* [batch][N-3] */
+    double *length;      /* [batch][E], or NULL */
+    double *log_q;       /* [batch] */
+    double *coefficient; /* [batch], all -1 / batch */
+} density;
+
+/* The first draw whose cumulative weight exceeds u. */
+static size_t pick_draw(const density *s, double u)
+{
+    size_t low = 0, high = s->count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->cumulative[middle] > u)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted, so that equal trees stand together. Returns how many distinct ones there are. */
+static int fill_batch(density *s, uint32_t step)
+{
+    const size_t n = s->n_decisions, edges = s->n_edges;
+    int distinct = 0;
+    rng common = rng_at(s->seed, RNG_BATCH, step, 0);
+    const double offset = rng_uniform(&common);
+    for (int i = 0; i < s->batch; i++) {
+        rng r = rng_at(s->seed, RNG_BATCH, step, (uint32_t)i);
+        s->pick[i] =
+            pick_draw(s, s->picks == PICKS_SYSTEMATIC ? (i + offset) / s->batch : rng_uniform(&r));
+    }
+    qsort(s->pick, (size_t)s->batch, sizeof *s->pick, by_index);
+    for (size_t i = 0; i < (size_t)s->batch; i++) {
+        int32_t *decision = s->decision + i * n;
+        memcpy(decision, s->tree + s->pick[i] * n, n * sizeof *decision);
+        distinct += i == 0 || memcmp(decision, decision - n, n * sizeof *decision) != 0;
+        if (s->length)
+            memcpy(s->length + i * edges, s->drawn + s->pick[i] * edges, edges * sizeof *s->length);
+    }
+    return distinct;
+}
+
+static int density_step(task *t, task_step *out, uint32_t step, double anneal)
+{
+    (void)anneal;
+    density *s = (density *)t;
+    int distinct = fill_batch(s, step);
+    int status = t->trees ? t->trees->ops->gradient(t->trees, s->log_q, s->decision, s->coefficient,
+                                                    s->batch)
+                          : t->branches->ops->gradient(t->branches, s->log_q, s->length,
+                                                       s->decision, s->coefficient, s->batch);
+    double sum = 0;
+    for (int i = 0; i < s->batch; i++)
+        sum += s->log_q[i];
+    *out = (task_step){-sum / s->batch, NAN, distinct, s->batch};
+    return status;
+}
+
+static int density_verify(task *t, diag *d)
+{
+    const density *s = (const density *)t;
+    return task_verify_tree(t, s->decision, s->length, d);
+}
+
+static int density_save(task *t, safetensors *s)
+{
+    (void)t, (void)s;
+    return ART_OK; /* a batch is a function of the step */
+}
+
+static int density_load(task *t, safetensors *s, const char *file, diag *d)
+{
+    (void)t, (void)s, (void)file, (void)d;
+    return ART_OK;
+}
+
+static void density_free(task *t)
+{
+    density *s = (density *)t;
+    free(s->cumulative);
+    free(s->pick);
+    free(s->decision);
+    free(s->length);
+    free(s->log_q);
+    free(s->coefficient);
+    free(s);
+}
+
+static const task_ops OPS = {density_step, density_verify, density_save, density_load,
+                             density_free};
+
+static void set_weights(density *s, const double *weight)
+{
+    double total = 0, sum = 0;
+    for (size_t i = 0; i < s->count; i++)
+        total += weight[i];
+    for (size_t i = 0; i < s->count; i++)
+        s->cumulative[i] = (sum += weight[i]) / total;
+    for (int i = 0; i < s->batch; i++)
+        s->coefficient[i] = -1.0 / s->batch;
+}
+
+/* The task of a half-filled one: models, trees, lengths, sizes and seed are given. */
+static int create(task **out, const density *given, const double *weight, int n_taxa)
+{
+    *out = NULL;
+    if (given->count == 0 || given->batch < 1)
+        return ART_ERR_USAGE;
+    density *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    *s = *given;
+    size_t k = (size_t)s->batch;
+    s->base.ops = &OPS;
+    s->n_decisions = (size_t)n_taxa - 3;
+    s->n_edges = (size_t)topology_edges(n_taxa);
+    s->cumulative = mem_zeros(s->count, sizeof *s->cumulative);
+    s->pick = mem_zeros(k, sizeof *s->pick);
+    s->decision = mem_zeros(k * s->n_decisions, sizeof *s->decision);
+    s->length = s->drawn ? mem_zeros(k * s->n_edges, sizeof *s->length) : NULL;
+    s->log_q = mem_zeros(k, sizeof *s->log_q);
+    s->coefficient = mem_zeros(k, sizeof *s->coefficient);
+    if (!s->cumulative || !s->pick || !s->decision || (s->drawn && !s->length) || !s->log_q ||
+        !s->coefficient) {
+        density_free(&s->base);
+        return ART_ERR_NOMEM;
+    }
+    set_weights(s, weight);
+    *out = &s->base;
+    return ART_OK;
+}
+
+int density_create(task **out, topology_model *trees, const int32_t *decision, const double *weight,
+                   size_t count, int batch, batch_picks picks, uint64_t seed)
+{
+    density given = {.base.trees = trees,
+                     .tree = decision,
+                     .count = count,
+                     .batch = batch,
+                     .picks = picks,
+                     .seed = seed};
+    return create(out, &given, weight, trees->n_taxa);
+}
+
+int branch_density_create(task **out, branch_model *branches, const int32_t *decision,
+                          const double *length, const double *weight, size_t count, int batch,
+                          batch_picks picks, uint64_t seed)
+{
+    density given = {.base.branches = branches,
+                     .tree = decision,
+                     .drawn = length,
+                     .count = count,
+                     .batch = batch,
+                     .picks = picks,
+                     .seed = seed};
+    return create(out, &given, weight, branches->n_taxa);
+}

@@ -1,0 +1,61 @@
+/* evidence.h: the log marginal likelihood by importance sampling from a trained q, and the
+ * weighted draws that describe the posterior.
+ *
+ * R repeats of K particles. The K-sample bound of a repeat is the log of its mean weight; the
+ * published figure is their mean, and its standard deviation over repeats. A repeat draws its
+ * particles in batches of at most EVIDENCE_BATCH; nothing but time depends on that. */
+#ifndef TRAIN_EVIDENCE_H
+#define TRAIN_EVIDENCE_H
+
+#include "train/particles.h"
+
+#include <stdbool.h>
+
+enum { EVIDENCE_BATCH = 100 };
+
+typedef struct evidence_settings {
+    int particles; /* K, 1000 as published */
+    int repeats;   /* R, 100 as published */
+} evidence_settings;
+
+typedef struct evidence {
+    double log_evidence;    /* mean over repeats of the K-sample bound; of collapsed inference
+                               (sampler.h) log_mean_weight */
+    double log_evidence_sd; /* its standard deviation over repeats; NaN for one repeat */
+    double log_evidence_se; /* sd / sqrt(R) */
+    double log_mean_weight; /* log of the mean of all R K weights: less biased than that mean */
+    double lower_bound_1;   /* mean log weight */
+    double lower_bound_10;  /* mean 10-sample bound; NaN where K < 10 */
+    double lower_bound_k;   /* mean K-sample bound */
+    double ess;             /* effective sample size of all weights */
+    double pareto_k;        /* of all weights */
+    long total;             /* R K */
+    /* Of collapsed inference; otherwise NaN, 0, false. */
+    double outside;    /* share of the posterior in trees that are not in the table */
+    double outside_se; /* its standard error */
+    long failed;       /* draws without a mode of branch lengths: their weight is 0 */
+    bool unfinished;   /* the rounds ended while draws still found trees that matter */
+    bool cut;          /* a time limit ended them, or the draws */
+} evidence;
+
+/* Called with every batch, in order, weights filled in. A status other than ART_OK ends the run
+ * and is returned: ART_ERR_STOPPED when the user wants to stop. */
+typedef int evidence_observer(void *context, const particles *batch);
+
+/* Freezes nothing and saves nothing: the caller freezes the model for speed. observe may be
+ * NULL. Draws from the streams RNG_EVIDENCE and RNG_EVIDENCE_BRANCH: repeat r is step r. */
+int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings,
+                 evidence_observer *observe, void *context);
+
+/* The figures of `repeats` times k log weights; weight is [2 repeats k], its second half is
+ * overwritten. */
+void evidence_summarise(evidence *out, double *weight, int k, int repeats);
+
+/* Whether Pareto k is too large for the estimate and its error to be depended on. */
+bool evidence_is_doubtful(double pareto_k);
+
+/* What must be said beside an estimate. Returns how many sentences. */
+enum { EVIDENCE_WARNINGS = 4 };
+int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e);
+
+#endif

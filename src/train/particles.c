@@ -1,0 +1,78 @@
+#include "train/particles.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int particles_init(particles *p, int k, int n_taxa, int with_slope)
+{
+    memset(p, 0, sizeof *p);
+    size_t room = (size_t)k, n = (size_t)n_taxa;
+    p->k = k;
+    p->n_taxa = n_taxa;
+    p->decision = mem_zeros(room * (n - 3), sizeof *p->decision);
+    p->length = mem_zeros(room * (2 * n - 3), sizeof *p->length);
+    p->slope = with_slope ? mem_zeros(room * (2 * n - 3), sizeof *p->slope) : NULL;
+    p->log_q = mem_zeros(5 * room, sizeof *p->log_q);
+    if (!p->decision || !p->length || (with_slope && !p->slope) || !p->log_q)
+        return ART_ERR_NOMEM;
+    p->log_b = p->log_q + room;
+    p->value = p->log_q + 2 * room;
+    p->log_prior = p->log_q + 3 * room;
+    p->weight = p->log_q + 4 * room;
+    return ART_OK;
+}
+
+void particles_free(particles *p)
+{
+    free(p->decision);
+    free(p->length);
+    free(p->slope);
+    free(p->log_q);
+    memset(p, 0, sizeof *p);
+}
+
+double log_topologies(int n_taxa)
+{
+    double sum = 0;
+    for (int n = 3; n < n_taxa; n++)
+        sum += log(2 * n - 3);
+    return sum;
+}
+
+double log_prior(const double *length, int n_taxa, double rate)
+{
+    int edges = 2 * n_taxa - 3;
+    double sum = 0;
+    for (int e = 0; e < edges; e++)
+        sum += length[e];
+    return edges * log(rate) - rate * sum - log_topologies(n_taxa);
+}
+
+int particles_draw(particles *p, const particle_source *source, particle_stream stream)
+{
+    int status =
+        source->trees->ops->sample(source->trees, p->decision, p->log_q, p->k, source->seed,
+                                   stream.tree_purpose, stream.step, stream.first);
+    if (!status && source->branches) {
+        status = source->branches->ops->sample(source->branches, p->length, p->log_b, p->decision,
+                                               p->k, source->seed, stream.branch_purpose,
+                                               stream.step, stream.first);
+        size_t edges = (size_t)(2 * p->n_taxa - 3);
+        for (int i = 0; i < p->k; i++)
+            p->log_prior[i] =
+                log_prior(p->length + (size_t)i * edges, p->n_taxa, source->prior_rate);
+    }
+    if (!status)
+        source->goal->ops->evaluate(source->goal, p->value, p->slope, p->decision, p->length, p->k);
+    return status;
+}
+
+void particles_weigh(particles *p, double anneal)
+{
+    for (int i = 0; i < p->k; i++)
+        p->weight[i] = anneal * p->value[i] + p->log_prior[i] - p->log_q[i] - p->log_b[i];
+}

@@ -1,0 +1,53 @@
+/* task.h: what the training loop drives. A task supplies, for each step, the gradient of its
+ * loss over the parameters of its models; the loop (trainer.h) does everything else. */
+#ifndef TRAIN_TASK_H
+#define TRAIN_TASK_H
+
+#include "base/diag.h"
+#include "io/safetensors.h"
+#include "density/branch_model.h"
+#include "density/topology_model.h"
+
+#include <stdint.h>
+
+typedef struct task task;
+
+typedef struct task_step {
+    double loss;  /* what is minimised: minus the bound, or minus the mean log q */
+    double best;  /* best value of the target in this step; NaN where there is no target */
+    int distinct; /* distinct trees among those of the step */
+    int trees;    /* trees of the step */
+} task_step;
+
+typedef struct task_ops {
+    /* Adds the gradient of the step's loss to the gradients of the models' parameters, which
+     * are zero on entry. anneal is the weight of the data, in (0, 1]. */
+    int (*step)(task *t, task_step *out, uint32_t step, double anneal);
+
+    /* Evaluates a tree of the last step once more by the plain double kernels. A difference
+     * beyond rounding is reported in the diag and returns ART_ERR_NUMERIC. */
+    int (*verify)(task *t, diag *d);
+
+    /* What the task has gathered besides the parameters, as tensors of a checkpoint. What is
+     * added must stay unchanged until the checkpoint is written. */
+    int (*save)(task *t, safetensors *s);
+    int (*load)(task *t, safetensors *s, const char *file, diag *d);
+
+    void (*free)(task *t);
+} task_ops;
+
+struct task {
+    const task_ops *ops;
+    topology_model *trees; /* borrowed, as branches; NULL where the step has no part for it */
+    branch_model *branches;
+};
+
+/* For verify: two evaluations of what is named agree within the tolerance, or are the same
+ * infinity. Otherwise it is reported in the diag: ART_ERR_NUMERIC. */
+int task_agree(const char *what, double fast, double plain, double tolerance, diag *d);
+
+/* For verify: log q of one tree [N-3] and of its branch lengths [2N-3], whichever the task has a
+ * model of, by the fast path against the plain definition. */
+int task_verify_tree(const task *t, const int32_t *decision, const double *length, diag *d);
+
+#endif

@@ -1,0 +1,116 @@
+/* trainer.h: the one training loop. It knows nothing of what is learned: a task (task.h) gives
+ * the gradient of a step; the trainer anneals, updates, watches for numbers that are not
+ * numbers, checks itself, and saves and restores everything that the next step depends on.
+ *
+ *     trainer *t;
+ *     status = trainer_create(&t, task, &settings, threads);
+ *     status = trainer_load(t, &checkpoint, file, d);       to go on where a run stopped
+ *     while (t->step < settings.steps) {
+ *         status = trainer_advance(t, d);
+ *         if (t->step % 1000 == 0)
+ *             trainer_report(t, &report);
+ *     }
+ *     trainer_free(t);
+ *
+ * Nothing is allocated after trainer_create. */
+#ifndef TRAIN_TRAINER_H
+#define TRAIN_TRAINER_H
+
+#include "train/task.h"
+#include "nn/optim.h"
+
+#include <stdbool.h>
+
+typedef struct train_settings {
+    int64_t steps;
+    int64_t anneal_steps; /* H: the data's weight at step t is min(1, anneal_from + t / H) */
+    double anneal_from;   /* 0.001 */
+    double tree_rate;     /* learning rates of the first step */
+    double branch_rate;
+    double decay;         /* rates are multiplied by it .. */
+    int64_t decay_every;  /* .. after every so many steps; 0 for never */
+    double average;       /* of the moving average of the tree model's weights; 0 for none */
+    int64_t average_from; /* step at which it begins to lag behind */
+    double clip;          /* largest norm of a gradient; 0 for no limit */
+    int64_t verify_every; /* steps between self-checks; 0 for none */
+} train_settings;
+
+/* The published schedule, without annealing. */
+train_settings train_defaults(void);
+
+/* Means over the steps since the last report; NaN if all of them were skipped. */
+typedef struct train_report {
+    int64_t step;
+    double objective;     /* bound or mean log q: minus the loss */
+    double best;          /* best value of the target since the start; NaN where there is none */
+    double gradient_norm; /* of all parameters */
+    double rate;          /* of the tree model (of the branch model if it is alone), now */
+    double anneal;        /* now */
+    double distinct;      /* trees per step */
+    double saved;         /* share of the network's work that sharing saved */
+    int64_t skipped;      /* steps without update since the start, for lack of numbers */
+} train_report;
+
+enum { TRAIN_SKIPS = 20 }; /* so many steps without update in a row end the run */
+
+enum train_scalar {
+    TRAIN_LOSS,
+    TRAIN_NORM,
+    TRAIN_DISTINCT,
+    TRAIN_WORK_DONE,
+    TRAIN_WORK_UNSHARED,
+    TRAIN_COUNTED, /* steps that the sums above are over */
+    TRAIN_BEST,    /* since the start; valid if TRAIN_HAS_BEST */
+    TRAIN_HAS_BEST,
+    TRAIN_SCALARS
+};
+
+enum { TRAIN_COUNTS = 3 };
+
+typedef struct trainer {
+    task *job;
+    train_settings set;
+    int64_t step;    /* steps done */
+    int64_t skipped; /* of these without update, and how many of the last ones in a row */
+    int64_t skipped_in_row;
+    optim trees; /* all zero where the task has no such model */
+    optim branches;
+    optim *part[2]; /* those of the two that are there */
+    int parts;
+    double scalar[TRAIN_SCALARS];
+    int64_t saved_counts[TRAIN_COUNTS];
+} trainer;
+
+/* job and threads are borrowed. */
+int trainer_create(trainer **out, task *job, const train_settings *settings, pool *threads);
+void trainer_free(trainer *t); /* NULL is fine; the task stays */
+
+/* A step without its update, so that everything is allocated before the first step. The next
+ * step is not changed by it; after the last, nothing is done. */
+int trainer_warm(trainer *t);
+
+/* One step. A loss or gradient that is NaN or infinite leaves the parameters as they are and
+ * is counted; TRAIN_SKIPS of them in a row return ART_ERR_NUMERIC, as does a failed
+ * self-check. */
+int trainer_advance(trainer *t, diag *d);
+
+/* The weight of the data and the learning rate at the step that comes next. */
+double trainer_anneal(const trainer *t);
+
+/* Fills out and begins a new interval. */
+void trainer_report(trainer *t, train_report *out);
+
+/* Exchanges the tree model's weights with their moving average; call it twice to come back.
+ * There must be one. */
+void trainer_swap_average(trainer *t);
+
+/* Everything the next step depends on, as tensors of a checkpoint: parameters, optimiser,
+ * average, counters, the task's own. The trainer must not advance until s is freed. A checkpoint
+ * can have two: one that trains a model of trees, and one of branch lengths alone. */
+int trainer_save(trainer *t, safetensors *s);
+int trainer_load(trainer *t, safetensors *s, const char *file, diag *d);
+
+/* Whether a checkpoint has the one or the other. */
+bool trainer_is_saved(const safetensors *s, bool has_trees);
+
+#endif

@@ -1,0 +1,226 @@
+/* Maximum likelihood on weighted draws, where the answer is known. */
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/table_model.h"
+
+#include "artreeformer.h"
+#include "base/rng.h"
+#include "train/density_task.h"
+#include "train/divergence.h"
+#include "train/trainer.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "tree/topology.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rates that end small enough for the noise of the batches to be gone. */
+static train_settings schedule(int64_t steps)
+{
+    train_settings set = train_defaults();
+    set.steps = steps;
+    set.decay = 0.5;
+    set.decay_every = steps / 6 + 1;
+    return set;
+}
+
+static void density_learns_weights(void **state)
+{
+    (void)state;
+    int32_t decision[4 * 2];
+    const double weight[4] = {4, 3, 2, 1};
+    for (int i = 0; i < 4; i++)
+        exact_tree(decision + 2 * i, 4 * i, TABLE_TAXA);
+    topology_model *model;
+    task *job;
+    trainer *loop;
+    train_settings set = schedule(6000);
+    set.tree_rate = 0.02;
+    set.average = 0.999;
+    set.average_from = 1000;
+    check_status(table_model_create(&model));
+    model->ops->initialise(model, 2);
+    check_status(density_create(&job, model, decision, weight, 4, 20, PICKS_INDEPENDENT, 3));
+    check_status(trainer_create(&loop, job, &set, NULL));
+    while (loop->step < set.steps)
+        check_status(trainer_advance(loop, NULL));
+    divergence raw, averaged;
+    check_status(divergence_compute(&raw, model, decision, weight, 4, 3));
+    trainer_swap_average(loop);
+    check_status(divergence_compute(&averaged, model, decision, weight, 4, 3));
+    trainer_swap_average(loop);
+    assert_true(raw.kl >= 0 && raw.kl < 0.02);
+    assert_true(averaged.kl >= 0 && averaged.kl < 0.02);
+    assert_true(averaged.kl != raw.kl);
+    double entropy = 0;
+    for (int i = 0; i < 4; i++)
+        entropy -= weight[i] / 10 * log(weight[i] / 10);
+    check_near(raw.cross_entropy - raw.kl, entropy, 1e-12);
+    trainer_free(loop);
+    job->ops->free(job);
+    model->ops->free(model);
+}
+
+/* Lengths on random topologies of six taxa: the even draws are those of one branch model, with
+ * random weights; the odd ones those of another, with weight 0. */
+enum { TAXA = 6, EDGES = 2 * TAXA - 3, DRAWS = 20000, HIDDEN = 12 };
+
+typedef struct draws {
+    int32_t decision[DRAWS * (TAXA - 3)];
+    double length[DRAWS * EDGES], log_q[DRAWS], weight[DRAWS];
+} draws;
+
+static branch_model *make_branches(uint64_t seed)
+{
+    branch_model *m;
+    check_status(branch_lognormal_create(&m, TAXA, HIDDEN, NULL));
+    m->ops->initialise(m, seed);
+    return m;
+}
+
+/* Weights half as large again as the initial ones: the moments differ more between trees. */
+static branch_model *make_teacher(uint64_t seed)
+{
+    branch_model *m = make_branches(seed);
+    for (size_t i = 0; i < m->params.total; i++)
+        m->params.value[i] *= (real)1.5;
+    m->ops->changed(m);
+    return m;
+}
+
+static draws *make_draws(branch_model *teacher, branch_model *other, uint32_t part)
+{
+    draws *s = calloc(1, sizeof *s);
+    for (int i = 0; i < DRAWS; i++) {
+        rng r = rng_at(1, RNG_TEST, part, (uint32_t)i);
+        int32_t *decision = s->decision + i * (TAXA - 3);
+        for (uint32_t j = 0; j < TAXA - 3; j++)
+            decision[j] = (int32_t)rng_below(&r, 2 * j + 3);
+        branch_model *m = i % 2 ? other : teacher;
+        check_status(m->ops->sample(m, s->length + i * EDGES, &s->log_q[i], decision, 1, 2,
+                                    RNG_TEST, part, (uint32_t)i));
+        s->weight[i] = i % 2 ? 0 : 0.5 + rng_uniform(&r);
+    }
+    return s;
+}
+
+/* KL(teacher || m) over the teacher's draws, and its standard error. */
+static double excess(branch_model *m, const draws *s, double *error)
+{
+    static double log_q[DRAWS];
+    double sum = 0, squares = 0;
+    const double n = DRAWS / 2;
+    check_status(m->ops->score(m, log_q, s->length, s->decision, DRAWS));
+    for (int i = 0; i < DRAWS; i += 2) {
+        double d = s->log_q[i] - log_q[i];
+        sum += d;
+        squares += d * d;
+    }
+    *error = sqrt((squares / n - sum / n * sum / n) / n);
+    return sum / n;
+}
+
+/* The mean of log q over new draws cannot exceed minus the entropy, and comes close to it. */
+static void branches_reach_the_entropy(void **state)
+{
+    (void)state;
+    branch_model *teacher = make_teacher(1), *other = make_teacher(2), *learner = make_branches(3);
+    draws *seen = make_draws(teacher, other, 0), *fresh = make_draws(teacher, other, 1);
+    task *job;
+    trainer *loop;
+    train_settings set = schedule(2400);
+    set.branch_rate = 0.01;
+    check_status(branch_density_create(&job, learner, seen->decision, seen->length, seen->weight,
+                                       DRAWS, 64, PICKS_INDEPENDENT, 4));
+    check_status(trainer_create(&loop, job, &set, NULL));
+    double error, before = excess(learner, fresh, &error);
+    while (loop->step < set.steps)
+        check_status(trainer_advance(loop, NULL));
+    double after = excess(learner, fresh, &error);
+    assert_true(before > 2);
+    assert_true(after > -4 * error);
+    /* ten thousand draws determine each of some hundred parameters to 1 / (2 * 10000) */
+    assert_true(after < 0.04);
+    train_report report;
+    trainer_report(loop, &report);
+    check_near(report.rate, 0.01 / 32, 1e-9); /* halved five times */
+    assert_true(report.saved == 0 && isnan(report.best));
+    trainer_free(loop);
+    job->ops->free(job);
+    free(seen);
+    free(fresh);
+    teacher->ops->free(teacher);
+    other->ops->free(other);
+    learner->ops->free(learner);
+}
+
+/* A task without topology model goes on from a checkpoint as if it had not stopped. */
+static void branches_resume_exactly(void **state)
+{
+    (void)state;
+    branch_model *teacher = make_teacher(1);
+    draws *s = make_draws(teacher, teacher, 0);
+    train_settings set = schedule(40);
+    branch_model *m[2];
+    task *job[2];
+    trainer *loop[2];
+    safetensors saved = {0}, loaded = {0};
+    void *bytes;
+    size_t n;
+    for (int i = 0; i < 2; i++) {
+        m[i] = make_branches(3 + (uint64_t)i);
+        check_status(branch_density_create(&job[i], m[i], s->decision, s->length, s->weight, DRAWS,
+                                           8, PICKS_INDEPENDENT, 4));
+        check_status(trainer_create(&loop[i], job[i], &set, NULL));
+    }
+    while (loop[0]->step < 17)
+        check_status(trainer_advance(loop[0], NULL));
+    check_status(trainer_save(loop[0], &saved));
+    check_status(safetensors_format(&saved, &bytes, &n, "memory", NULL));
+    check_status(safetensors_parse(&loaded, bytes, n, "memory", NULL));
+    check_status(trainer_load(loop[1], &loaded, "memory", NULL));
+    for (int i = 0; i < 2; i++)
+        while (loop[i]->step < set.steps)
+            check_status(trainer_advance(loop[i], NULL));
+    assert_memory_equal(m[0]->params.value, m[1]->params.value, m[0]->params.total * sizeof(real));
+    assert_memory_equal(loop[0]->scalar, loop[1]->scalar, sizeof loop[0]->scalar);
+    for (int i = 0; i < 2; i++) {
+        trainer_free(loop[i]);
+        job[i]->ops->free(job[i]);
+        m[i]->ops->free(m[i]);
+    }
+    free(bytes);
+    safetensors_free(&saved);
+    safetensors_free(&loaded);
+    free(s);
+    teacher->ops->free(teacher);
+}
+
+static void nothing_to_draw_from_is_refused(void **state)
+{
+    (void)state;
+    branch_model *m = make_branches(1);
+    task *job;
+    const int32_t decision[TAXA - 3] = {0};
+    const double length[EDGES] = {1}, weight = 1;
+    assert_int_equal(
+        branch_density_create(&job, m, decision, length, &weight, 0, 1, PICKS_INDEPENDENT, 1),
+        ART_ERR_USAGE);
+    assert_int_equal(
+        branch_density_create(&job, m, decision, length, &weight, 1, 0, PICKS_INDEPENDENT, 1),
+        ART_ERR_USAGE);
+    assert_null(job);
+    m->ops->free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(density_learns_weights),
+        cmocka_unit_test(branches_reach_the_entropy),
+        cmocka_unit_test(branches_resume_exactly),
+        cmocka_unit_test(nothing_to_draw_from_is_refused),
+    };
+    return cmocka_run_group_tests_name("density", tests, NULL, NULL);
+}

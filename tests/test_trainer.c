@@ -1,0 +1,338 @@
+/* The training loop and its tasks, on a model of five taxa with one logit per tree, where the
+ * answers are known. */
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/table_model.h"
+
+#include "artreeformer.h"
+#include "train/divergence.h"
+#include "train/evidence.h"
+#include "results/posterior.h"
+#include "train/trainer.h"
+#include "train/variational_task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A target with a fixed value per tree; it breaks (NaN) in a given range of calls. */
+typedef struct fixed_target {
+    target base;
+    double value[TABLE_TREES];
+    double plain_off; /* added by plain, to make the self-check fail */
+    int calls, broken_from, broken_to;
+} fixed_target;
+
+static void fixed_evaluate(target *t, double *value, double *gradient, const int32_t *decision,
+                           const double *length, int k)
+{
+    (void)gradient, (void)length;
+    fixed_target *self = (fixed_target *)t;
+    int broken = self->calls >= self->broken_from && self->calls < self->broken_to;
+    self->calls++;
+    for (int i = 0; i < k; i++)
+        value[i] = broken ? (double)NAN
+                          : self->value[exact_index(decision + i * (TABLE_TAXA - 3), TABLE_TAXA)];
+}
+
+static int fixed_plain(target *t, double *value, const int32_t *decision, const double *length)
+{
+    (void)length;
+    fixed_target *self = (fixed_target *)t;
+    *value = self->value[exact_index(decision, TABLE_TAXA)] + self->plain_off;
+    return ART_OK;
+}
+
+static void fixed_free(target *t)
+{
+    (void)t;
+}
+
+static const target_ops FIXED_OPS = {fixed_evaluate, fixed_plain, fixed_free};
+
+typedef struct fixture {
+    topology_model *model;
+    fixed_target goal;
+    task *job;
+    trainer *loop;
+    particle_source source;
+} fixture;
+
+static train_settings quick(int64_t steps)
+{
+    train_settings set = train_defaults();
+    set.steps = steps;
+    set.tree_rate = 0.02;
+    set.decay = 0.5;
+    set.decay_every = steps / 6 + 1;
+    set.anneal_steps = steps / 10;
+    return set;
+}
+
+static void fixture_open(fixture *f, const train_settings *set, estimator kind, int k)
+{
+    memset(f, 0, sizeof *f);
+    check_status(table_model_create(&f->model));
+    f->model->ops->initialise(f->model, 5);
+    f->goal.base = (target){&FIXED_OPS, TABLE_TAXA, 0};
+    for (int t = 0; t < TABLE_TREES; t++)
+        f->goal.value[t] = -(t * 7 % TABLE_TREES) * 0.4;
+    f->source = (particle_source){f->model, NULL, &f->goal.base, 10, 1};
+    check_status(variational_create(&f->job, &f->source, k, kind));
+    check_status(trainer_create(&f->loop, f->job, set, NULL));
+}
+
+static void fixture_close(fixture *f)
+{
+    trainer_free(f->loop);
+    f->job->ops->free(f->job);
+    f->model->ops->free(f->model);
+}
+
+static double exact_log_z(const fixture *f)
+{
+    return log_sum_exp(f->goal.value, TABLE_TREES);
+}
+
+/* Total variation between q and exp(value) / Z. */
+static double distance(const fixture *f)
+{
+    int32_t decision[TABLE_TREES * (TABLE_TAXA - 3)];
+    double weight[TABLE_TREES];
+    divergence out;
+    for (int t = 0; t < TABLE_TREES; t++) {
+        exact_tree(decision + t * (TABLE_TAXA - 3), t, TABLE_TAXA);
+        weight[t] = exp(f->goal.value[t]);
+    }
+    check_status(divergence_compute(&out, f->model, decision, weight, TABLE_TREES, 4));
+    return out.total_variation;
+}
+
+static void every_estimator_finds_the_target(void **state)
+{
+    (void)state;
+    for (int kind = ESTIMATOR_VIMCO_GEOMETRIC; kind <= ESTIMATOR_RWS; kind++) {
+        train_settings set = quick(100000);
+        fixture f;
+        fixture_open(&f, &set, (estimator)kind, 10);
+        assert_true(distance(&f) > 0.3);
+        while (f.loop->step < set.steps)
+            check_status(trainer_advance(f.loop, NULL));
+        /* what noise the last learning rates leave */
+        check_near(distance(&f), 0, 0.02);
+        evidence e;
+        check_status(evidence_run(&e, &f.source, &(evidence_settings){100, 50}, NULL, NULL));
+        check_near(e.log_evidence, exact_log_z(&f), 4 * e.log_evidence_se + 1e-9);
+        assert_true(e.log_evidence_sd < 0.01 && e.ess > 0.99 * 5000);
+        assert_true(e.lower_bound_1 <= e.lower_bound_10 && e.lower_bound_10 <= e.log_evidence);
+        const int32_t *best;
+        check_near(variational_best(f.job), 0, 0);
+        assert_int_equal(variational_best_trees(f.job, &best), 1);
+        assert_int_equal(exact_index(best, TABLE_TAXA), 0);
+        fixture_close(&f);
+    }
+}
+
+static void best_trees_are_all_kept(void **state)
+{
+    (void)state;
+    train_settings set = quick(500);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 10);
+    f.goal.value[3] = f.goal.value[11] = f.goal.value[14] = 2;
+    while (f.loop->step < set.steps)
+        check_status(trainer_advance(f.loop, NULL));
+    const int32_t *best;
+    int seen = 0;
+    assert_int_equal(variational_best_trees(f.job, &best), 3);
+    for (int i = 0; i < 3; i++)
+        seen |= 1 << exact_index(best + i * (TABLE_TAXA - 3), TABLE_TAXA);
+    assert_int_equal(seen, 1 << 3 | 1 << 11 | 1 << 14);
+    fixture_close(&f);
+}
+
+static int gather(void *context, const particles *batch)
+{
+    return posterior_add(context, batch);
+}
+
+/* Draws from an untrained q, weighted, give the target's own distribution. */
+static void weights_correct_a_wrong_q(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 5);
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < TABLE_TAXA; i++)
+        check_status(taxa_add(&names, (char[]){(char)('a' + i)}, 1));
+    posterior p;
+    evidence e;
+    check_status(posterior_init(&p, &names, 1000, ROWS_BY_WEIGHT, false, 1));
+    check_status(evidence_run(&e, &f.source, &(evidence_settings){1000, 100}, gather, &p));
+    check_status(posterior_finish(&p));
+    assert_int_equal(p.trees.count, TABLE_TREES);
+    assert_int_equal(p.count, 1000);
+    /* five standard errors of a share of 0.3 at the effective sample size */
+    for (size_t i = 0; i < p.trees.count; i++) {
+        double exact = exp(f.goal.value[exact_index(tree_set_decision(&p.trees, i), TABLE_TAXA)] -
+                           exact_log_z(&f));
+        check_near(p.trees.weight[i], exact, 5 * sqrt(0.3 * 0.7 / e.ess));
+    }
+    /* and so are the rows of the sample, which count the same, within four standard errors */
+    double share[TABLE_TREES] = {0};
+    for (int i = 0; i < p.count; i++)
+        share[exact_index(p.decision + (size_t)i * (TABLE_TAXA - 3), TABLE_TAXA)] += 1.0 / p.count;
+    for (int i = 0; i < TABLE_TREES; i++) {
+        const double exact = exp(f.goal.value[i] - exact_log_z(&f));
+        check_near(share[i], exact, 4 * sqrt(exact * (1 - exact) / p.count));
+    }
+    check_near(e.log_mean_weight, exact_log_z(&f), 5 / sqrt(e.ess));
+    posterior_free(&p);
+    taxa_free(&names);
+    fixture_close(&f);
+}
+
+static void annealing_schedule(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    set.anneal_steps = 50;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 2);
+    check_near(trainer_anneal(f.loop), 0.001, 1e-15);
+    for (int i = 0; i < 25; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    check_near(trainer_anneal(f.loop), 0.501, 1e-15);
+    for (int i = 0; i < 25; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    check_near(trainer_anneal(f.loop), 1, 0);
+    fixture_close(&f);
+}
+
+static void broken_steps_do_not_update(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    real before[TABLE_TREES];
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+    f.goal.broken_from = 10;
+    f.goal.broken_to = 10 + TRAIN_SKIPS - 1;
+    for (int i = 0; i < 10; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    memcpy(before, params_value(&f.model->params, 0), sizeof before);
+    for (int i = 0; i < TRAIN_SKIPS - 1; i++)
+        check_status(trainer_advance(f.loop, NULL));
+    assert_memory_equal(before, params_value(&f.model->params, 0), sizeof before);
+    check_status(trainer_advance(f.loop, NULL));
+    assert_memory_not_equal(before, params_value(&f.model->params, 0), sizeof before);
+    train_report report;
+    trainer_report(f.loop, &report);
+    assert_int_equal(report.skipped, TRAIN_SKIPS - 1);
+    assert_true(isfinite(report.objective));
+    check_near(report.saved, 0.5, 1e-12);
+
+    f.goal.broken_to = 1000;
+    f.goal.broken_from = 0;
+    diag d;
+    diag_init(&d);
+    int status = ART_OK;
+    for (int i = 0; i < TRAIN_SKIPS && !status; i++)
+        status = trainer_advance(f.loop, &d);
+    assert_int_equal(status, ART_ERR_NUMERIC);
+    assert_int_equal(f.loop->skipped_in_row, TRAIN_SKIPS);
+    assert_non_null(strstr(d.message[0].text, "not a number"));
+    diag_free(&d);
+    fixture_close(&f);
+}
+
+static void self_check_stops_the_run(void **state)
+{
+    (void)state;
+    train_settings set = quick(100);
+    fixture f;
+    set.verify_every = 7;
+    fixture_open(&f, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+    f.goal.plain_off = 1e-3;
+    diag d;
+    diag_init(&d);
+    for (int i = 0; i < 6; i++)
+        check_status(trainer_advance(f.loop, &d));
+    assert_int_equal(trainer_advance(f.loop, &d), ART_ERR_NUMERIC);
+    assert_non_null(strstr(d.message[0].text, "self-check"));
+    diag_free(&d);
+    fixture_close(&f);
+}
+
+/* Saving at any step and going on in a new process gives the same bits. */
+static void resume_is_exact(void **state)
+{
+    (void)state;
+    train_settings set = quick(60);
+    set.average = 0.99;
+    set.average_from = 10;
+    for (int64_t cut = 0; cut <= 60; cut += 6) {
+        fixture straight, first, second;
+        fixture_open(&straight, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        fixture_open(&first, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        fixture_open(&second, &set, ESTIMATOR_VIMCO_GEOMETRIC, 5);
+        second.model->ops->initialise(second.model, 99);
+        while (straight.loop->step < set.steps)
+            check_status(trainer_advance(straight.loop, NULL));
+        while (first.loop->step < cut)
+            check_status(trainer_advance(first.loop, NULL));
+        safetensors saved = {0}, loaded = {0};
+        void *bytes;
+        size_t n;
+        check_status(trainer_save(first.loop, &saved));
+        check_status(safetensors_format(&saved, &bytes, &n, "memory", NULL));
+        check_status(safetensors_parse(&loaded, bytes, n, "memory", NULL));
+        check_status(trainer_load(second.loop, &loaded, "memory", NULL));
+        assert_int_equal(second.loop->step, cut);
+        check_status(trainer_warm(second.loop));
+        assert_int_equal(second.goal.calls > 0, cut < set.steps); /* no draws after the last step */
+        while (second.loop->step < set.steps)
+            check_status(trainer_advance(second.loop, NULL));
+        size_t size = TABLE_TREES * sizeof(real);
+        assert_memory_equal(params_value(&straight.model->params, 0),
+                            params_value(&second.model->params, 0), size);
+        assert_memory_equal(straight.loop->trees.average, second.loop->trees.average, size);
+        assert_memory_equal(straight.loop->scalar, second.loop->scalar,
+                            sizeof straight.loop->scalar);
+        check_near(variational_best(straight.job), variational_best(second.job), 0);
+        free(bytes);
+        safetensors_free(&saved);
+        safetensors_free(&loaded);
+        fixture_close(&straight);
+        fixture_close(&first);
+        fixture_close(&second);
+    }
+}
+
+static void foreign_checkpoint_is_refused(void **state)
+{
+    (void)state;
+    train_settings set = quick(10);
+    fixture f;
+    fixture_open(&f, &set, ESTIMATOR_RWS, 5);
+    safetensors empty = {0};
+    assert_int_equal(trainer_load(f.loop, &empty, "memory", NULL), ART_ERR_MISMATCH);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_estimator_finds_the_target),
+        cmocka_unit_test(best_trees_are_all_kept),
+        cmocka_unit_test(weights_correct_a_wrong_q),
+        cmocka_unit_test(annealing_schedule),
+        cmocka_unit_test(broken_steps_do_not_update),
+        cmocka_unit_test(self_check_stops_the_run),
+        cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(foreign_checkpoint_is_refused),
+    };
+    return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}
