@@ -45,7 +45,7 @@ typedef struct work {
     subst_model model;
     tree_set trees;
     size_t count, n, edges; /* M, N-3, E */
-    branch_problem problem;
+    branch_posterior problem;
     topology_evidence *own;
     likelihood *like;
     branch_model *network;
@@ -66,8 +66,8 @@ static int open_data(work *w, const char *path, const char *trees, diag *d)
         status =
             tree_set_read(&w->trees, NULL, &trees, 1, &(tree_options){.taxa = &w->data.taxa}, d);
     if (!status)
-        status = branch_problem_init(&w->problem, &w->data.alignment, w->data.row, &w->model,
-                                     PRIOR_RATE);
+        status = branch_posterior_init(&w->problem, &w->data.alignment, w->data.row, &w->model,
+                                       PRIOR_RATE);
     if (!status)
         status = topology_evidence_create(&w->own, &w->problem);
     if (!status)
@@ -98,7 +98,7 @@ static int draw_own(work *w)
         int status = topology_evidence_mode(w->own, decision, mode, BRANCH_TOLERANCE);
         if (status)
             return status;
-        topology_evidence_gauss(w->own, EVIDENCE_FULL);
+        topology_evidence_proposal(w->own, EVIDENCE_FULL);
         topology_evidence_sample(
             w->own, &m,
             (length_draws){.length = w->length + i * DRAWS * w->edges, .log_weight = log_weight},
@@ -190,7 +190,7 @@ static void work_free(work *w)
         w->network->ops->free(w->network);
     likelihood_free(w->like);
     topology_evidence_free(w->own);
-    branch_problem_free(&w->problem);
+    branch_posterior_free(&w->problem);
     tree_set_free(&w->trees);
     dataset_free(&w->data);
     free(w->decision);

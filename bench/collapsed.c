@@ -46,7 +46,7 @@ typedef struct setting {
     alignment data;
     taxa names;
     int *taxon;
-    branch_problem problem;
+    branch_posterior problem;
     tree_set truth;
     double log_topologies; /* log (2N-5)!! */
 } setting;
@@ -70,7 +70,7 @@ static int setting_read(setting *s, const char *path, const char *const *truth, 
     for (int i = 0; !status && i < s->data.n_taxa; i++)
         s->taxon[moved[i]] = i;
     if (status || (status = model_string_parse(&model, "JC", NULL, &d)) ||
-        (status = branch_problem_init(&s->problem, &s->data, s->taxon, &model, PRIOR_RATE)))
+        (status = branch_posterior_init(&s->problem, &s->data, s->taxon, &model, PRIOR_RATE)))
         goto out;
     for (int k = 3; k <= 2 * s->data.n_taxa - 5; k += 2)
         s->log_topologies += log(k);
@@ -89,7 +89,7 @@ out:
 static void setting_free(setting *s)
 {
     tree_set_free(&s->truth);
-    branch_problem_free(&s->problem);
+    branch_posterior_free(&s->problem);
     free(s->taxon);
     taxa_free(&s->names);
     alignment_free(&s->data);
@@ -136,7 +136,7 @@ static void measure_tree(evidence_numbers *out, topology_evidence *t, const sett
     for (int shape = EVIDENCE_FULL; full && shape >= EVIDENCE_DIAGONAL; shape--) {
         log_mean m = {0};
         start = clock_of(CLOCK_THREAD_CPUTIME_ID);
-        topology_evidence_gauss(t, (evidence_shape)shape);
+        topology_evidence_proposal(t, (evidence_shape)shape);
         double made = clock_of(CLOCK_THREAD_CPUTIME_ID);
         topology_evidence_sample(t, &m, (length_draws){0}, DRAWS,
                                  rng_at(1, RNG_BENCH, (uint32_t)shape, (uint32_t)i));
@@ -182,44 +182,44 @@ static int evidence(setting *s)
 }
 
 /* The number of a tree drawn from the table's own distribution. */
-static size_t draw_tree(const topology_table *t, double all, rng *r)
+static size_t draw_tree(const tree_table *t, double all, rng *r)
 {
     double left = rng_uniform(r);
     size_t i = 0;
-    while (i + 1 < t->count && (left -= exp(t->g[i] - all)) > 0)
+    while (i + 1 < t->count && (left -= exp(t->log_evidence[i] - all)) > 0)
         i++;
     return i;
 }
 
 /* Trees from the table, lengths from their proposals: the mean of exp(sampled - g) corrects
  * the table's sum. */
-static int sample_table(const setting *s, const topology_table *t, pool *threads)
+static int sample_table(const setting *s, const tree_table *t, pool *threads)
 {
     const size_t edges = (size_t)s->problem.n_edges;
-    const double all = topology_table_log_sum(t, 0, 0);
-    evidence_team *team = NULL;
+    const double all = tree_table_log_sum(t, 0, 0);
+    evidence_batch *team = NULL;
     evidence_job *job = mem_zeros(SAMPLED, sizeof *job);
     double *length = mem_zeros(SAMPLED * edges, sizeof *length), ess = 0;
     size_t *number = mem_zeros(SAMPLED, sizeof *number);
-    int status =
-        job && length && number ? evidence_team_create(&team, &s->problem, threads) : ART_ERR_NOMEM;
+    int status = job && length && number ? evidence_batch_create(&team, &s->problem, threads)
+                                         : ART_ERR_NOMEM;
     log_mean m = {0};
     if (status)
         goto out;
     for (size_t i = 0; i < SAMPLED; i++) {
         rng r = rng_at(1, RNG_BENCH, 0, (uint32_t)i);
         number[i] = draw_tree(t, all, &r);
-        topology_table_lengths(length + i * edges, t, number[i]);
-        job[i] = (evidence_job){.decision = topology_table_decision(t, number[i]),
+        tree_table_lengths(length + i * edges, t, number[i]);
+        job[i] = (evidence_job){.decision = tree_table_decision(t, number[i]),
                                 .length = length + i * edges,
                                 .tolerance = BRANCH_TOLERANCE,
                                 .shape = EVIDENCE_FULL,
                                 .draws = SAMPLED_DRAWS,
                                 .stream = rng_at(1, RNG_TREE_LENGTHS, 0, (uint32_t)i)};
     }
-    evidence_team_run(team, job, SAMPLED);
+    evidence_batch_run(team, job, SAMPLED);
     for (size_t i = 0; i < SAMPLED; i++) {
-        log_mean_add(&m, log_mean_value(&job[i].weights) - t->g[number[i]]);
+        log_mean_add(&m, log_mean_value(&job[i].weights) - t->log_evidence[number[i]]);
         ess += log_mean_ess(&job[i].weights) / SAMPLED_DRAWS / SAMPLED;
     }
     printf("  log evidence %.3f, standard error %.3f (table's own sum %.3f); effective sample size "
@@ -227,20 +227,20 @@ static int sample_table(const setting *s, const topology_table *t, pool *threads
            all - s->log_topologies + log_mean_value(&m), log_mean_error(&m),
            all - s->log_topologies, ess);
 out:
-    evidence_team_free(team);
+    evidence_batch_free(team);
     free(job);
     free(length);
     free(number);
     return status;
 }
 
-static void print_table_distance(const char *what, const setting *s, const topology_table *t)
+static void print_table_distance(const char *what, const setting *s, const tree_table *t)
 {
-    const double all = topology_table_log_sum(t, 0, 0);
+    const double all = tree_table_log_sum(t, 0, 0);
     double variation = 1, missing = 0; /* sum |p - q| = sum over the truth + what q has beside */
     for (size_t i = 0; i < s->truth.count; i++) {
-        const int64_t at = topology_table_find(t, tree_set_decision(&s->truth, i));
-        const double p = s->truth.weight[i], q = at < 0 ? 0 : exp(t->g[at] - all);
+        const int64_t at = tree_table_find(t, tree_set_decision(&s->truth, i));
+        const double p = s->truth.weight[i], q = at < 0 ? 0 : exp(t->log_evidence[at] - all);
         variation += fabs(p - q) - q;
         missing += at < 0 ? p : 0;
     }
@@ -249,11 +249,11 @@ static void print_table_distance(const char *what, const setting *s, const topol
 }
 
 /* The best trees with full approximations and draws, and the distance before and after. */
-static int improve_table(const setting *s, topology_table *t, pool *threads)
+static int improve_table(const setting *s, tree_table *t, pool *threads)
 {
-    evidence_team *team;
+    evidence_batch *team;
     table_improvement out;
-    int status = evidence_team_create(&team, &s->problem, threads);
+    int status = evidence_batch_create(&team, &s->problem, threads);
     if (status)
         return status;
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
@@ -264,13 +264,13 @@ static int improve_table(const setting *s, topology_table *t, pool *threads)
         "log evidence %.3f\n",
         out.trees, out.share, (clock_of(CLOCK_PROCESS_CPUTIME_ID) - start) / pool_threads(threads),
         out.full.offset, out.full.offset_error, out.full.scatter,
-        topology_table_log_sum(t, 0, 0) - s->log_topologies);
+        tree_table_log_sum(t, 0, 0) - s->log_topologies);
     print_table_distance("improved", s, t);
-    evidence_team_free(team);
+    evidence_batch_free(team);
     return status;
 }
 
-static int time_is_over(void *context, const explorer *x)
+static int time_is_over(void *context, const tree_search *x)
 {
     (void)x;
     return clock_of(CLOCK_PROCESS_CPUTIME_ID) > *(const double *)context;
@@ -279,33 +279,33 @@ static int time_is_over(void *context, const explorer *x)
 static int explore(setting *s, double seconds, int n_threads, uint64_t seed)
 {
     pool *threads = NULL;
-    explorer *x = NULL;
-    topology_table table = {0};
-    explore_settings set = explore_defaults(seed);
+    tree_search *x = NULL;
+    tree_table table = {0};
+    search_settings set = search_defaults(seed);
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     double end = start + seconds * n_threads;
     int status;
     if ((status = pool_create(&threads, n_threads)) ||
-        (status = topology_table_init(&table, s->problem.n_taxa, CAPACITY)) ||
-        (status = explorer_create(&x, &s->problem, &s->data, s->taxon, &table, &set, threads)))
+        (status = tree_table_init(&table, s->problem.n_taxa, CAPACITY)) ||
+        (status = tree_search_create(&x, &s->problem, &s->data, s->taxon, &table, &set, threads)))
         goto out;
-    status = explorer_run(x, time_is_over, &end);
+    status = tree_search_run(x, time_is_over, &end);
     if (status && status != ART_ERR_STOPPED)
         goto out;
-    const explore_counts *c = explorer_counts(x);
+    const search_counts *c = tree_search_counts(x);
     printf("%d taxa, %zu patterns; %s after %.1f s on %d threads\n", s->problem.n_taxa,
            s->problem.n_patterns, status ? "stopped" : "done",
            (clock_of(CLOCK_PROCESS_CPUTIME_ID) - start) / n_threads, n_threads);
     printf("  %lld climbs to %lld peaks; %lld trees scored, %lld fitted, %lld expanded, %lld "
            "widened; %zu in the table; weight not expanded %.4f\n",
            (long long)c->starts, (long long)c->peaks, (long long)c->scored, (long long)c->fitted,
-           (long long)c->expanded, (long long)c->widened, table.count, explorer_open(x));
+           (long long)c->expanded, (long long)c->widened, table.count, tree_search_unexpanded(x));
     status = sample_table(s, &table, threads);
     if (!status && s->truth.count)
         status = improve_table(s, &table, threads);
 out:
-    explorer_free(x);
-    topology_table_free(&table);
+    tree_search_free(x);
+    tree_table_free(&table);
     pool_free(threads);
     return status;
 }

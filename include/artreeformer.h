@@ -97,7 +97,7 @@ ART_API enum art_level art_messages_level(const art_messages *m, size_t i);
  * ART_ERR_STOPPED; to have the answer soon, with what there is (where that is not said to be
  * possible, the same as stopping). */
 
-enum art_wish { ART_GO_ON, ART_STOP, ART_HURRY };
+enum art_action { ART_GO_ON, ART_STOP, ART_FINISH_NOW };
 
 /* ---- alignments ---- */
 
@@ -165,7 +165,7 @@ ART_API int art_model_sample(art_trees **out, art_model *q, size_t n, uint64_t s
 
 /* Takes one tree that was drawn, the i-th, i from 0: its Newick text, with branch lengths if the
  * model has them, which lives until the function returns; log q of its topology; and log q of its
- * branch lengths, 0 without. Returns an art_wish. */
+ * branch lengths, 0 without. Returns an art_action. */
 typedef int art_draw(void *context, size_t i, const char *newick, double log_q,
                      double log_q_lengths);
 
@@ -182,7 +182,7 @@ ART_API int art_model_divergence(double *kl, double *total_variation, art_model 
 /* Called after every piece of work with the number of pieces so far and a value: the log evidence
  * by the sum over the table (ART_COLLAPSED; -inf at first), the bound of the step (ART_VBPI), the
  * mean log q of the step (art_fit; NaN for a step that was skipped). A piece takes a second or two,
- * or more where there are very many taxa. Returns an art_wish; ART_HURRY is possible. */
+ * or more where there are very many taxa. Returns an art_action; ART_FINISH_NOW is possible. */
 typedef int art_progress(void *context, int64_t step, double value);
 
 /* Two methods. ART_COLLAPSED, the default: branch lengths are integrated out, topologies are
@@ -202,7 +202,7 @@ typedef struct art_infer_settings {
     double standard_error; /* of the log evidence that is wanted; above 0, up to 10 */
     int rounds;            /* of fitting and drawing, at most; 1 to 64 */
     int64_t fit_steps;     /* of fitting in one round, at most; 1 and more */
-    double gap;            /* nats from the table that the network is fitted to after the rounds;
+    double fit_kl;         /* nats from the table that the network is fitted to after the rounds;
                               0: as the rounds leave it; up to 100 */
     size_t table_bytes; /* memory for the table of topologies, which has room for 1000 at least */
     /* ART_VBPI */

@@ -70,7 +70,7 @@ static int hurry_at_ten(void *context, int64_t step, double bound)
 {
     (void)bound;
     *(int64_t *)context = step;
-    return step >= 10 ? ART_HURRY : ART_GO_ON;
+    return step >= 10 ? ART_FINISH_NOW : ART_GO_ON;
 }
 
 static void from_alignment_to_evidence(void **state)
@@ -190,7 +190,7 @@ static void what_cannot_be_is_refused(void **state)
     }
     set[0].rounds = 0;
     set[1].rounds = 65;
-    set[2].gap = NAN;
+    set[2].fit_kl = NAN;
     set[3].standard_error = 0;
     set[4].prior_rate = INFINITY;
     set[5].heads = 3;

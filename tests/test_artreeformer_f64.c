@@ -52,7 +52,7 @@ static void golden_log_q(void **state)
     for (int j = 0; j < g.count; j++)
         check_near(log_q[j], g.log_q[j], 1e-9);
     for (int j = 0; j<g.count; j += g.n_taxa> 8 ? 10 : 1) { /* the plain way takes its time */
-        check_status(m->ops->plain(m, &plain, g.decision + j * (g.n_taxa - 3)));
+        check_status(m->ops->reference(m, &plain, g.decision + j * (g.n_taxa - 3)));
         check_near(plain, g.log_q[j], 1e-9);
     }
     free(log_q);
@@ -74,7 +74,7 @@ static double *all_log_q(topology_model *m)
     return log_q;
 }
 
-/* step, as network_plain writes it, from the probabilities of all trees alone: those that begin
+/* step, as network_ref writes it, from the probabilities of all trees alone: those that begin
  * with given decisions follow each other. */
 static void steps_by_sums(double *step, const double *log_q, const int32_t *decision, int n_taxa)
 {
@@ -125,7 +125,7 @@ static void golden_steps(void **state)
     const size_t total = (size_t)(g.n_taxa - 3) * (size_t)(g.n_taxa - 1);
     double *step = mem_zeros(total, sizeof *step), *log_q = all_log_q(m), plain;
     assert_non_null(step);
-    check_status(network_plain(&plain, step, &m->params, g.n_taxa, g.hidden, g.heads, g.decision));
+    check_status(network_ref(&plain, step, &m->params, g.n_taxa, g.hidden, g.heads, g.decision));
     check_steps(&g, step);
     steps_by_sums(step, log_q, g.decision, g.n_taxa);
     check_steps(&g, step);
@@ -261,7 +261,7 @@ static void fast_is_plain(void **state)
         double log_q[3], plain;
         check_status(m->ops->score(m, log_q, decision, 3));
         for (int i = 0; i < 3; i++) {
-            check_status(m->ops->plain(m, &plain, decision + i * (n_taxa - 3)));
+            check_status(m->ops->reference(m, &plain, decision + i * (n_taxa - 3)));
             check_near(log_q[i], plain, 1e-9);
         }
         free(decision);

@@ -35,11 +35,11 @@ static void by_definition(double *r, const numbers *w, int tree)
     double unit[D] = {0}, query[D], key[NODES][D], value[NODES][D], score[NODES], pooled[D] = {0};
     if (step_of[tree] < D)
         unit[step_of[tree]] = 1;
-    plain_linear(query, unit, w->in_weight, w->in_bias, D, D);
+    linear_ref(query, unit, w->in_weight, w->in_bias, D, D);
     for (int u = 0; u < NODES; u++) {
         const double *x = w->x[tree] + u * D;
-        plain_linear(key[u], x, w->in_weight + D * D, w->in_bias + D, D, D);
-        plain_linear(value[u], x, w->in_weight + 2 * D * D, w->in_bias + 2 * D, D, D);
+        linear_ref(key[u], x, w->in_weight + D * D, w->in_bias + D, D, D);
+        linear_ref(value[u], x, w->in_weight + 2 * D * D, w->in_bias + 2 * D, D, D);
     }
     for (int h = 0; h < HEADS; h++) {
         const int from = h * (D / HEADS), to = from + D / HEADS;
@@ -48,12 +48,12 @@ static void by_definition(double *r, const numbers *w, int tree)
             for (int i = from; i < to; i++)
                 score[u] += query[i] * key[u][i] / sqrt((double)D / HEADS);
         }
-        plain_log_softmax(score, NODES);
+        log_softmax_ref(score, NODES);
         for (int u = 0; u < NODES; u++)
             for (int i = from; i < to; i++)
                 pooled[i] += exp(score[u]) * value[u][i];
     }
-    plain_linear(r, pooled, w->out_weight, w->out_bias, D, D);
+    linear_ref(r, pooled, w->out_weight, w->out_bias, D, D);
 }
 
 typedef struct state {
@@ -152,9 +152,9 @@ static double time_loss(const time_embedding *e, const real *w[4], const real *u
             wave[i] = sin(c * (first + l));
             wave[D + i] = cos(c * (first + l));
         }
-        plain_linear(hidden, wave, w[0], w[1], width, width);
-        plain_elu(hidden, width);
-        plain_linear(out, hidden, w[2], w[3], width, width);
+        linear_ref(hidden, wave, w[0], w[1], width, width);
+        elu_ref(hidden, width);
+        linear_ref(out, hidden, w[2], w[3], width, width);
         for (int i = 0; i < width; i++)
             sum += upstream[l * width + i] * out[i];
     }

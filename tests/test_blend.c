@@ -15,43 +15,43 @@
 enum { MOST_TREES = 105 };
 
 /* All topologies of a few taxa in a table, improved by sampling. */
-static void fill_and_improve(topology_table *t, table_improvement *out, const alignment *a,
+static void fill_and_improve(tree_table *t, table_improvement *out, const alignment *a,
                              double share, int draws, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
-    branch_problem data;
+    branch_posterior data;
     pool *threads;
-    evidence_team *team;
-    explorer *x;
-    explore_settings set = explore_defaults(1);
+    evidence_batch *team;
+    tree_search *x;
+    search_settings set = search_defaults(1);
     int32_t decision[MOST_TREES][4];
     const int trees = exact_trees(a->n_taxa), n_decisions = a->n_taxa - 3;
     int64_t found;
     double g[MOST_TREES];
-    check_status(branch_problem_init(&data, a, NULL, &m, RATE));
+    check_status(branch_posterior_init(&data, a, NULL, &m, RATE));
     check_status(pool_create(&threads, n_threads));
-    check_status(topology_table_init(t, a->n_taxa, 1000));
-    check_status(explorer_create(&x, &data, a, NULL, t, &set, threads));
+    check_status(tree_table_init(t, a->n_taxa, 1000));
+    check_status(tree_search_create(&x, &data, a, NULL, t, &set, threads));
     for (int i = 0; i < trees; i++)
         exact_tree(&decision[0][0] + i * n_decisions, i, a->n_taxa);
-    check_status(explorer_add(x, g, &decision[0][0], (size_t)trees, &found));
+    check_status(tree_search_add(x, g, &decision[0][0], (size_t)trees, &found));
     assert_int_equal(found, trees);
-    check_status(evidence_team_create(&team, &data, threads));
+    check_status(evidence_batch_create(&team, &data, threads));
     check_status(table_improve(out, t, team, share, 1000, draws, 7, 0));
-    evidence_team_free(team);
-    explorer_free(x);
+    evidence_batch_free(team);
+    tree_search_free(x);
     pool_free(threads);
-    branch_problem_free(&data);
+    branch_posterior_free(&data);
 }
 
-static double total_variation(const topology_table *t, const double *posterior)
+static double total_variation(const tree_table *t, const double *posterior)
 {
-    const double all = topology_table_log_sum(t, 0, 0);
+    const double all = tree_table_log_sum(t, 0, 0);
     double sum = 0;
     for (int i = 0; i < (int)t->count; i++) {
         int32_t decision[4];
         exact_tree(decision, i, t->n_taxa);
-        sum += fabs(exp(t->g[topology_table_find(t, decision)] - all) - posterior[i]);
+        sum += fabs(exp(t->log_evidence[tree_table_find(t, decision)] - all) - posterior[i]);
     }
     return sum / 2;
 }
@@ -70,7 +70,7 @@ static void improved_trees_are_exact(void **state)
         const int trees = exact_trees(a->n_taxa);
         double posterior[MOST_TREES];
         const double exact = exact_posterior(posterior, a, RATE) + log(trees);
-        topology_table t;
+        tree_table t;
         table_improvement out;
         fill_and_improve(&t, &out, a, 1, 4000, 2);
         assert_int_equal(out.trees, trees);
@@ -80,9 +80,9 @@ static void improved_trees_are_exact(void **state)
         for (size_t i = 0; i < t.count; i++)
             error = fmax(error, (double)t.error[i]);
         assert_true(error > 0 && error < 0.05);
-        check_near(topology_table_log_sum(&t, 0, 0), exact, 4 * error);
+        check_near(tree_table_log_sum(&t, 0, 0), exact, 4 * error);
         assert_true(total_variation(&t, posterior) < 2 * error);
-        topology_table_free(&t);
+        tree_table_free(&t);
     }
 }
 
@@ -93,7 +93,7 @@ static void the_rest_follows(void **state)
     small_alignment small;
     small_alignment_init(
         &small, 5, (const char *[]){"AAGTCAGG", "AAGTCAGG", "CCGTGAGG", "CCTTCATT", "CCTTCATT"});
-    topology_table t;
+    tree_table t;
     table_improvement out;
     fill_and_improve(&t, &out, &small.a, 0.9, 100, 1);
     assert_true(out.share >= 0.9 && out.trees < 15 && out.trees > 0);
@@ -104,12 +104,12 @@ static void the_rest_follows(void **state)
         if (t.error[i] >= 0)
             continue;
         if (isnan(shift))
-            shift = t.g[i] - t.laplace[i];
-        check_near(t.g[i] - t.laplace[i], shift, 1e-9);
+            shift = t.log_evidence[i] - t.laplace[i];
+        check_near(t.log_evidence[i] - t.laplace[i], shift, 1e-9);
     }
     assert_int_equal(done, out.trees);
     assert_true(fabs(shift - out.full.offset) < 1); /* diagonal and full differ by little here */
-    topology_table_free(&t);
+    tree_table_free(&t);
 }
 
 static void threads_do_not_matter(void **state)
@@ -118,15 +118,16 @@ static void threads_do_not_matter(void **state)
     small_alignment small;
     small_alignment_init(&small, 6,
                          (const char *[]){"AAGT", "AAGT", "CCGT", "CCTT", "CCTA", "ACTA"});
-    topology_table t[2];
+    tree_table t[2];
     table_improvement out[2];
     for (int k = 0; k < 2; k++)
         fill_and_improve(&t[k], &out[k], &small.a, 0.99, 20, k ? 3 : 1);
-    assert_memory_equal(t[0].g, t[1].g, t[0].count * sizeof *t[0].g);
+    assert_memory_equal(t[0].log_evidence, t[1].log_evidence,
+                        t[0].count * sizeof *t[0].log_evidence);
     assert_memory_equal(t[0].error, t[1].error, t[0].count * sizeof *t[0].error);
     check_near(out[0].full.offset, out[1].full.offset, 0);
     for (int k = 0; k < 2; k++)
-        topology_table_free(&t[k]);
+        tree_table_free(&t[k]);
 }
 
 enum { POPULATION = 945 }; /* topologies of seven taxa */
@@ -140,25 +141,25 @@ static void undrawn_trees_get_the_offset_of_their_like(void **state)
     enum { DRAWS = 150, REPEATS = 40 };
     double shift = 0;
     for (uint32_t repeat = 0; repeat < REPEATS; repeat++) {
-        topology_table t;
+        tree_table t;
         table_improvement out = {0};
         tree_estimate estimate[POPULATION];
         size_t n = 0;
         double top = -HUGE_VAL, sum = 0, worth[POPULATION];
         rng stream = rng_at(3, RNG_TOPOLOGY, repeat, 0);
-        check_status(topology_table_init(&t, 7, 1000));
+        check_status(tree_table_init(&t, 7, 1000));
         for (int i = 0; i < POPULATION; i++) {
             int32_t decision[4];
             double length[11] = {0};
             int64_t at;
             exact_tree(decision, i, 7);
             worth[i] = 0.5 * rng_normal(&stream);
-            const topology_entry e = {decision, length, worth[i] + 0.7 * rng_normal(&stream), 0};
-            check_status(topology_table_add(&t, &at, &e));
+            const tree_entry e = {decision, length, worth[i] + 0.7 * rng_normal(&stream), 0};
+            check_status(tree_table_add(&t, &at, &e));
             assert_int_equal(at, i);
             top = fmax(top, worth[i]);
         }
-        const double all = topology_table_log_sum(&t, 0, 0);
+        const double all = tree_table_log_sum(&t, 0, 0);
         for (int i = 0; i < POPULATION; i++) {
             const double chance = fmin(1, DRAWS * exp(t.laplace[i] - all));
             sum += exp(worth[i] - top);
@@ -170,8 +171,8 @@ static void undrawn_trees_get_the_offset_of_their_like(void **state)
             n++;
         }
         check_status(table_blend(&out, &t, estimate, n));
-        shift += (topology_table_log_sum(&t, 0, 0) - top - log(sum)) / REPEATS;
-        topology_table_free(&t);
+        shift += (tree_table_log_sum(&t, 0, 0) - top - log(sum)) / REPEATS;
+        tree_table_free(&t);
     }
     check_near(shift, 0, 0.03); /* -0.44 by weights alone */
 }

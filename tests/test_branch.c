@@ -106,7 +106,7 @@ static void agrees_with_plain_at_odd_sizes(void **state)
         check_status(m->ops->sample(m, length, log_q, decision, k, 1, RNG_TEST, 0, 0));
         check_status(m->ops->score(m, again, length, decision, k));
         for (int i = 0; i < k; i++) {
-            check_status(m->ops->plain(m, &plain, length + i * edges, decision + i * (n - 3)));
+            check_status(m->ops->reference(m, &plain, length + i * edges, decision + i * (n - 3)));
             /* log and exp once each way, in double */
             check_near(again[i], log_q[i], 1e-10 * edges);
             check_near(log_q[i], plain, OUTPUT_TOLERANCE * 5 * edges);
@@ -277,8 +277,8 @@ static double plain_sum(branch_model *m, const double *c, const double *length,
     const int n = m->n_taxa;
     double sum = 0, log_q;
     for (int i = 0; i < k; i++) {
-        check_status(m->ops->plain(m, &log_q, length + (ptrdiff_t)i * topology_edges(n),
-                                   decision + (ptrdiff_t)i * (n - 3)));
+        check_status(m->ops->reference(m, &log_q, length + (ptrdiff_t)i * topology_edges(n),
+                                       decision + (ptrdiff_t)i * (n - 3)));
         sum += c[i] * log_q;
     }
     return sum;
@@ -486,7 +486,7 @@ static void short_memory_is_reported(void **state)
             if (!status)
                 status = m->ops->backward(m, length, log_q);
             if (!status)
-                status = m->ops->plain(m, &plain, length, decision);
+                status = m->ops->reference(m, &plain, length, decision);
             memory_fail_at(0);
             check_status(m->ops->sample(m, length, log_q, decision, K, 1, RNG_TEST, 0, 0));
             check_status(m->ops->backward(m, length, log_q));

@@ -16,7 +16,7 @@ enum { N = 10, NODES = 2 * N - 2, EDGES = 2 * N - 3, SITES = 200, RADIUS = 2 * N
 /* Data drawn from a model on a tree, solvers for the tree and for its neighbours. */
 typedef struct bench {
     problem p;
-    branch_problem data;
+    branch_posterior data;
     branch_solver *tree, *neighbour;
     branch_moves *moves;
 } bench;
@@ -27,7 +27,7 @@ static void bench_init(bench *b, const char *model)
     b->p = problem_random(N, SITES, 1, 41);
     check_status(
         simulate_sites(b->p.alignment.state, b->p.decision, b->p.length, N, &m, SITES, 1, NULL));
-    check_status(branch_problem_init(&b->data, &b->p.alignment, NULL, &m, RATE));
+    check_status(branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, RATE));
     check_status(branch_solver_create(&b->tree, &b->data));
     check_status(branch_solver_create(&b->neighbour, &b->data));
     check_status(branch_moves_create(&b->moves, &b->data, RADIUS));
@@ -44,7 +44,7 @@ static void bench_free(bench *b)
     branch_moves_free(b->moves);
     branch_solver_free(b->tree);
     branch_solver_free(b->neighbour);
-    branch_problem_free(&b->data);
+    branch_posterior_free(&b->data);
     problem_free(&b->p);
 }
 
@@ -79,7 +79,7 @@ static void interchanges(void **state)
                 double fitted[NNI_BRANCHES];
                 branch_moves_fitted(node, fitted, b.moves);
                 for (int32_t u = 1; u < NODES; u++)
-                    length[u] = pow(b.tree->branch[u].root, 3);
+                    length[u] = pow(b.tree->branch[u].cbrt_length, 3);
                 for (int i = 0; i < NNI_BRANCHES; i++)
                     length[node[i]] = fitted[i];
                 topology_nni(t, v, which);
@@ -91,7 +91,7 @@ static void interchanges(void **state)
                 topology_decisions(decision, edge, t, scratch);
                 for (int32_t u = 1; u < NODES; u++) {
                     int32_t there = edge_node(edge[u], N);
-                    double x = s->branch[there].root, old = b.tree->branch[u].root;
+                    double x = s->branch[there].cbrt_length, old = b.tree->branch[u].cbrt_length;
                     branch_solver_slopes(out, s, there);
                     double curvature =
                         -6 * x * (out[0] - RATE) - 9 * pow(x, 4) * out[1] + 2 / (x * x);

@@ -15,21 +15,21 @@ enum { MOST_EDGES = 64 };
 
 /* A problem's data under a model, with a solver. */
 typedef struct bench {
-    branch_problem data;
+    branch_posterior data;
     branch_solver *solver;
 } bench;
 
 static void bench_init(bench *b, const problem *p, const subst_model *m, cpu_level level)
 {
-    check_status(branch_problem_init(&b->data, &p->alignment, NULL, m, RATE));
-    branch_problem_use(&b->data, level);
+    check_status(branch_posterior_init(&b->data, &p->alignment, NULL, m, RATE));
+    branch_posterior_use(&b->data, level);
     check_status(branch_solver_create(&b->solver, &b->data));
 }
 
 static void bench_free(bench *b)
 {
     branch_solver_free(b->solver);
-    branch_problem_free(&b->data);
+    branch_posterior_free(&b->data);
 }
 
 /* f and its gradient by x at lengths x^3, by the oracle of the likelihood. */
@@ -40,7 +40,7 @@ static double density(double *gradient, const problem *p, const subst_model *m,
     assert_true(p->n_edges <= MOST_EDGES);
     for (int e = 0; e < p->n_edges; e++)
         length[e] = x[e] * x[e] * x[e];
-    check_status(likelihood_plain(&value, slope, &p->alignment, NULL, m, decision, length));
+    check_status(likelihood_ref(&value, slope, &p->alignment, NULL, m, decision, length));
     for (int e = 0; e < p->n_edges; e++) {
         value += log(RATE) - RATE * length[e] + log(3 * x[e] * x[e]);
         if (gradient)
@@ -59,7 +59,7 @@ static void value_equals_the_likelihood(void **state)
     for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
         problem p = problem_random(size[i].taxa, size[i].patterns, 3, 1);
         for (int k = 0; k < N_ALL_MODELS; k++)
-            for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+            for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
                 subst_model m = model_of(ALL_MODELS[k], NULL);
                 bench b;
                 bench_init(&b, &p, &m, level);
@@ -67,8 +67,8 @@ static void value_equals_the_likelihood(void **state)
                     const int32_t *decision = p.decision + t * (size[i].taxa - 3);
                     const double *length = p.length + t * p.n_edges;
                     double expected;
-                    check_status(likelihood_plain(&expected, NULL, &p.alignment, NULL, &m, decision,
-                                                  length));
+                    check_status(
+                        likelihood_ref(&expected, NULL, &p.alignment, NULL, &m, decision, length));
                     branch_solver_set(b.solver, decision, length);
                     check_close(branch_solver_value(b.solver), expected, 1e-12);
                 }
@@ -85,7 +85,7 @@ static void slopes_are_derivatives(void **state)
     (void)state;
     problem p = problem_random(9, 70, 1, 2);
     for (int k = 0; k < N_ALL_MODELS; k++)
-        for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+        for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
             subst_model m = model_of(ALL_MODELS[k], NULL);
             double gradient[MOST_EDGES], above[MOST_EDGES], below[MOST_EDGES], value;
             bench b;
@@ -93,17 +93,17 @@ static void slopes_are_derivatives(void **state)
             branch_solver_set(b.solver, p.decision, p.length);
             branch_solver_refresh(b.solver);
             check_status(
-                likelihood_plain(&value, gradient, &p.alignment, NULL, &m, p.decision, p.length));
+                likelihood_ref(&value, gradient, &p.alignment, NULL, &m, p.decision, p.length));
             for (int e = 0; e < p.n_edges; e++) {
                 double out[2], length = p.length[e], h = 1e-4 * length;
                 branch_solver_slopes(out, b.solver, edge_node(e, 9));
                 check_near(out[0], gradient[e], 1e-9 * (1 + fabs(gradient[e])));
                 p.length[e] = length + h;
                 check_status(
-                    likelihood_plain(&value, above, &p.alignment, NULL, &m, p.decision, p.length));
+                    likelihood_ref(&value, above, &p.alignment, NULL, &m, p.decision, p.length));
                 p.length[e] = length - h;
                 check_status(
-                    likelihood_plain(&value, below, &p.alignment, NULL, &m, p.decision, p.length));
+                    likelihood_ref(&value, below, &p.alignment, NULL, &m, p.decision, p.length));
                 p.length[e] = length;
                 check_close(out[1], (above[e] - below[e]) / (2 * h), 1e-5);
             }
@@ -270,8 +270,8 @@ static void large_trees(void **state)
         for (int k = 0; k < 3; k++) {
             subst_model m = model_of(model[k], NULL);
             double expected, *gradient = malloc((size_t)p.n_edges * sizeof *gradient);
-            check_status(likelihood_plain(&expected, gradient, &p.alignment, NULL, &m, p.decision,
-                                          p.length));
+            check_status(
+                likelihood_ref(&expected, gradient, &p.alignment, NULL, &m, p.decision, p.length));
             bench b;
             bench_init(&b, &p, &m, cpu_best());
             branch_solver_set(b.solver, p.decision, p.length);
@@ -300,13 +300,13 @@ static void levels_agree_on_the_mode(void **state)
     for (int k = 0; k < N_ALL_MODELS; k += 3) {
         subst_model m = model_of(ALL_MODELS[k], NULL);
         double laplace[3];
-        for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+        for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
             bench b;
             bench_init(&b, &p, &m, level);
             branch_solver_set(b.solver, p.decision, p.length);
             check_status(branch_solver_mode(b.solver, BRANCH_TOLERANCE));
             laplace[level] = b.solver->laplace;
-            check_close(laplace[level], laplace[CPU_PLAIN], 1e-11); /* the same steps, rounded */
+            check_close(laplace[level], laplace[CPU_GENERIC], 1e-11); /* the same steps, rounded */
             bench_free(&b);
         }
     }
@@ -343,10 +343,10 @@ static void exchanges_of_bases(void **state)
             p.alignment.state[i * 4 + k] = column[k][i];
     subst_model jc = model_of("JC", NULL), gtr = model_of(ALL_MODELS[6], NULL);
     bench b;
-    bench_init(&b, &p, &jc, CPU_PLAIN);
+    bench_init(&b, &p, &jc, CPU_GENERIC);
     assert_int_equal(b.data.n_patterns, 2);
     bench_free(&b);
-    bench_init(&b, &p, &gtr, CPU_PLAIN);
+    bench_init(&b, &p, &gtr, CPU_GENERIC);
     assert_int_equal(b.data.n_patterns, 4);
     bench_free(&b);
     problem_free(&p);
@@ -357,12 +357,12 @@ static void bad_arguments(void **state)
     (void)state;
     problem p = problem_random(4, 4, 1, 9);
     subst_model m = model_of("JC", NULL);
-    branch_problem data;
-    assert_int_equal(branch_problem_init(&data, &p.alignment, NULL, &m, 0), ART_ERR_USAGE);
-    assert_int_equal(branch_problem_init(&data, &p.alignment, NULL, &m, NAN), ART_ERR_USAGE);
+    branch_posterior data;
+    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, 0), ART_ERR_USAGE);
+    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, NAN), ART_ERR_USAGE);
     p.alignment.n_taxa = 2;
-    assert_int_equal(branch_problem_init(&data, &p.alignment, NULL, &m, 1), ART_ERR_USAGE);
-    branch_problem_free(&data);
+    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, 1), ART_ERR_USAGE);
+    branch_posterior_free(&data);
     branch_solver_free(NULL);
     problem_free(&p);
 }

@@ -112,7 +112,7 @@ static void score_refuses_other_taxa(void **state)
     check_run(&r, "not a model", 2, NULL, "other.nwk: error|safetensors");
     run_free(&r);
     r = run_format("score %s", scratch_path("other.nwk"));
-    check_run(&r, "model forgotten", 2, NULL, "--model");
+    check_run(&r, "model forgotten", 2, NULL, "--network");
     run_free(&r);
     char line[4096];
     scratch_write("one.nwk", "((a,b),(c,d),e);\n");

@@ -57,8 +57,8 @@ static void check_multiply(const dense_kernels *k, arrays *a, int rows, int in, 
         for (int add = 0; add < 2; add++) {
             fill(a->y, MOST * MOST, 4);
             memcpy(a->expected, a->y, sizeof a->y);
-            gemm_plain(transposed ? GEMM_NN : GEMM_NT, a->expected, ldy, a->x, ldx, a->weight, ldw,
-                       rows, out, in, add);
+            gemm_ref(transposed ? GEMM_NN : GEMM_NT, a->expected, ldy, a->x, ldx, a->weight, ldw,
+                     rows, out, in, add);
             for (int i = 0; i < rows; i++)
                 for (int j = 0; j < out; j++)
                     a->expected[i * ldy + j] += a->bias[j];
@@ -78,7 +78,7 @@ static void check_outer(const dense_kernels *k, arrays *a, int rows, int m, int 
         memcpy(c + i * ldc, a->bias, (size_t)n * sizeof *c);
     for (int i = 0; i < m; i++)
         memcpy(a->expected + i * n, a->bias, (size_t)n * sizeof *c);
-    gemm_plain(GEMM_TN, a->expected, n, a->x, lda, a->weight, ldb, m, n, rows, 1);
+    gemm_ref(GEMM_TN, a->expected, n, a->x, lda, a->weight, ldb, m, n, rows, 1);
     k->outer(c, ldc, a->x, lda, a->weight, ldb, m, n, rows);
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++)
@@ -90,7 +90,7 @@ static void products_are_their_definition(void **state)
 {
     (void)state;
     arrays *a = arrays_new();
-    for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+    for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
         const dense_kernels *k = dense_kernels_at(level);
         assert_non_null(k);
         for (int s = 0; s < N_SIZES; s++) {
@@ -107,7 +107,7 @@ static void rows_do_not_see_each_other(void **state)
     (void)state;
     enum { ROWS = 47, IN = 61, OUT = 37 };
     arrays *a = arrays_new();
-    for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+    for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
         const dense_kernels *k = dense_kernels_at(level);
         k->pack(a->panels, a->weight, IN, 1, a->bias, IN, OUT);
         k->multiply(a->expected, OUT, a->x, IN, a->panels, ROWS, IN, OUT, 0);

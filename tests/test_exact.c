@@ -200,7 +200,7 @@ static double tree_by_nodes(likelihood *l, const small_alignment *data, const su
         }
         likelihood_batch(l, &value, NULL, decision, length, 1);
         if (point % 97 == 0) {
-            check_status(likelihood_plain(&plain, NULL, &data->a, NULL, model, decision, length));
+            check_status(likelihood_ref(&plain, NULL, &data->a, NULL, model, decision, length));
             check_close(value, plain, 1e-12);
         }
         sum += product * exp(value);

@@ -75,34 +75,34 @@ static void equal_weights_are_thinned(void **state)
 }
 
 /* A table of all trees of five taxa, number i with g = -i / 4. */
-static void fill_table(topology_table *t)
+static void fill_table(tree_table *t)
 {
     const double length[2 * TABLE_TAXA - 3] = {0};
-    check_status(topology_table_init(t, TABLE_TAXA, 100));
+    check_status(tree_table_init(t, TABLE_TAXA, 100));
     for (int i = 0; i < ALL; i++) {
         int32_t decision[TABLE_TAXA - 3];
         int64_t at;
         exact_tree(decision, i, TABLE_TAXA);
-        check_status(topology_table_add(t, &at, &(topology_entry){decision, length, -i / 4.0, 0}));
+        check_status(tree_table_add(t, &at, &(tree_entry){decision, length, -i / 4.0, 0}));
     }
 }
 
 static void gaps_are_divergences(void **state)
 {
     (void)state;
-    topology_table t;
+    tree_table t;
     fit_targets all, some;
     topology_model *q;
     divergence exact;
-    double gap;
+    double fit_kl;
     fill_table(&t);
     check_status(table_model_create(&q));
     q->ops->initialise(q, 2);
     check_status(fit_targets_choose(&all, &t, 100));
     assert_int_equal(all.count, ALL);
     check_status(divergence_compute(&exact, q, all.decision, all.weight, ALL, 4));
-    check_status(fit_targets_gap(&gap, &all, q, 100));
-    check_near(gap, exact.kl, 1e-12); /* the same sum */
+    check_status(fit_targets_gap(&fit_kl, &all, q, 100));
+    check_near(fit_kl, exact.kl, 1e-12); /* the same sum */
     for (int i = 0; i < ALL; i++)
         check_near(exp(all.log_p[i]), all.weight[i], 1e-15);
     /* the weights of fewer are larger, their probabilities the same */
@@ -115,7 +115,7 @@ static void gaps_are_divergences(void **state)
     check_near(some.log_p[0], all.log_p[0], 0);
     fit_targets_free(&all);
     fit_targets_free(&some);
-    topology_table_free(&t);
+    tree_table_free(&t);
     q->ops->free(q);
 }
 

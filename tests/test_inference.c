@@ -108,7 +108,7 @@ static int tally_batch(void *context, const particles *batch)
     tally *t = context;
     for (int i = 0; i < batch->k; i++) {
         int tree = exact_index(batch->decision + i * (t->n_taxa - 3), t->n_taxa);
-        double weight = exp(batch->weight[i] - t->log_evidence);
+        double weight = exp(batch->log_weight[i] - t->log_evidence);
         t->total++;
         t->count[tree]++;
         t->sum[tree] += weight;

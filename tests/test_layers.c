@@ -21,7 +21,7 @@ static void fill(real *x, int n, double scale, uint32_t index)
 /* Runs a check on the kernels of every level this machine has. */
 static void at_every_level(void (*check)(const layer_kernels *k))
 {
-    for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+    for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
         assert_non_null(layer_kernels_at(level));
         check(layer_kernels_at(level));
     }
@@ -37,7 +37,7 @@ static void gemm_is_its_definition(void **state)
         int m = size[s][0], n = size[s][1], k = size[s][2];
         for (gemm_form form = GEMM_NN; form <= GEMM_TN; form++) {
             for (int add = 0; add <= 1; add++)
-                for (cpu_level level = CPU_PLAIN; level <= cpu_best(); level++) {
+                for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++) {
                     int lda = (form == GEMM_TN ? m : k) + 3, ldb = (form == GEMM_NT ? k : n) + 2;
                     int ldc = n + 1;
                     fill(a, 47 * 140, 1, 1);
@@ -45,7 +45,7 @@ static void gemm_is_its_definition(void **state)
                     fill(fast, 47 * 210, 1, 3);
                     memcpy(slow, fast, sizeof slow);
                     gemm_kernel_at(level)(form, fast, ldc, a, lda, b, ldb, m, n, k, add);
-                    gemm_plain(form, slow, ldc, a, lda, b, ldb, m, n, k, add);
+                    gemm_ref(form, slow, ldc, a, lda, b, ldb, m, n, k, add);
                     /* k products of order 1, rounded one by one */
                     for (int i = 0; i < m * ldc; i++)
                         check_near((double)fast[i], (double)slow[i], 1e-6 * (k + 4));
@@ -63,7 +63,7 @@ static void check_elu(const layer_kernels *kernels)
         kernels->elu(y, y, (size_t)n);
         for (int i = 0; i < n; i++) {
             double value = (double)x[i];
-            plain_elu(&value, 1);
+            elu_ref(&value, 1);
             check_close((double)y[i], value, 2.4e-7); /* 2 ulp */
         }
         assert_true(y[n] == x[n]);
@@ -76,7 +76,7 @@ static void check_elu(const layer_kernels *kernels)
     kernels->elu_back(dx, dy, y, 4099);
     for (int i = 0; i < 4099; i++) {
         double value = (double)x[i];
-        plain_elu(&value, 1);
+        elu_ref(&value, 1);
         check_close((double)y[i], value, 2.4e-7);
         check_near((double)dx[i], (double)dy[i] * (1 + value), 4e-7 * fabs((double)dy[i]));
     }
@@ -95,7 +95,7 @@ static void check_norm(const layer_kernels *kernels)
             double row[WIDTH];
             for (int j = 0; j < width; j++)
                 row[j] = (double)x[i * width + j];
-            plain_norm(row, gain, bias, width);
+            norm_ref(row, gain, bias, width);
             for (int j = 0; j < width; j++)
                 check_near((double)y[i * width + j], row[j], 1e-5); /* sums of 200 in float */
         }
@@ -132,8 +132,8 @@ static void check_norm_elu(const layer_kernels *kernels)
             double row[WIDTH];
             for (int j = 0; j < width; j++)
                 row[j] = (double)x[i * width + j];
-            plain_norm(row, gain, bias, width);
-            plain_elu(row, width);
+            norm_ref(row, gain, bias, width);
+            elu_ref(row, width);
             for (int j = 0; j < width; j++)
                 check_near((double)y[i * width + j], row[j], 1e-5);
         }
@@ -164,7 +164,7 @@ static void check_softmax(const layer_kernels *kernels)
         fill(x, n, 10, 9);
         for (int i = 0; i < n; i++)
             row[i] = (double)x[i];
-        plain_log_softmax(row, n);
+        log_softmax_ref(row, n);
         kernels->softmax(y, x, n);
         for (int i = 0; i < n; i++)
             check_near((double)y[i], exp(row[i]), 1e-6);

@@ -88,7 +88,7 @@ static void equals_the_sum_over_inner_states(void **state)
             for (size_t i = 0; i < 5; i++)
                 expected += p.alignment.weight[i] * log(brute_force(&p, &m, i));
             check_status(
-                likelihood_plain(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
+                likelihood_ref(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
             check_close(plain, expected, 1e-12);
             check_close(value_of(&p, &m), expected, 1e-12);
         }
@@ -111,7 +111,7 @@ static void probabilities_of_all_patterns_sum_to_one(void **state)
                     p.alignment.state[i] = (uint8_t)(1 << (all >> 2 * i & 3));
                 sum += exp(value_of(&p, &m));
                 check_status(
-                    likelihood_plain(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
+                    likelihood_ref(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
                 plain_sum += exp(plain);
             }
             check_near(sum, 1, 1e-12); /* a thousand terms */
@@ -202,8 +202,8 @@ static void does_not_depend_on_the_root(void **state)
         check_close(other_value, value, 1e-13);
         for (int e = 0; e < EDGES; e++) /* sums of 200 sites of mixed sign */
             check_near(other_gradient[edge[e]], gradient[e], 1e-11 * (1 + fabs(gradient[e])));
-        check_status(likelihood_plain(&other_value, other_gradient, &p.alignment, taxon, &m,
-                                      decision, length));
+        check_status(likelihood_ref(&other_value, other_gradient, &p.alignment, taxon, &m, decision,
+                                    length));
         check_close(other_value, value, 1e-13);
     }
     problem_free(&p);
@@ -245,7 +245,7 @@ static void does_not_depend_on_order_or_compression_of_sites(void **state)
         double value, plain;
         value = value_of(&p, &m);
         check_close(value_of(&q, &m), value, 1e-13);
-        check_status(likelihood_plain(&plain, NULL, &q.alignment, NULL, &m, p.decision, p.length));
+        check_status(likelihood_ref(&plain, NULL, &q.alignment, NULL, &m, p.decision, p.length));
         check_close(plain, value, 1e-13);
     }
     subst_model jc = model_of("JC", NULL);
@@ -283,7 +283,7 @@ static void unknown_sites_add_nothing_and_doubled_ones_double(void **state)
     for (int i = 0; i < 9; i++)
         p.alignment.state[i * 60 + 59] = i % 2 ? STATE_GAP : STATE_ANY;
     assert_true(value_of(&p, &m) == without);
-    check_status(likelihood_plain(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
+    check_status(likelihood_ref(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
     check_close(plain, without, 1e-13);
     /* Nothing but unknown sites. */
     memset(p.alignment.state, STATE_ANY, 9 * 60);
@@ -303,9 +303,9 @@ static double difference(problem *p, const subst_model *m, int edge)
     for (int i = 0; i < 2; i++) {
         double h = (i ? 5e-4 : 1e-3) * keep, up, down;
         p->length[edge] = keep + h;
-        check_status(likelihood_plain(&up, NULL, &p->alignment, NULL, m, p->decision, p->length));
+        check_status(likelihood_ref(&up, NULL, &p->alignment, NULL, m, p->decision, p->length));
         p->length[edge] = keep - h;
-        check_status(likelihood_plain(&down, NULL, &p->alignment, NULL, m, p->decision, p->length));
+        check_status(likelihood_ref(&down, NULL, &p->alignment, NULL, m, p->decision, p->length));
         slope[i] = (up - down) / (2 * h);
     }
     p->length[edge] = keep;
@@ -321,7 +321,7 @@ static void gradients_are_signed_differences(void **state)
         subst_model m = model_of(ALL_MODELS[k], NULL);
         double value, gradient[EDGES], plain[EDGES];
         evaluate(&value, gradient, &p, NULL, &m, 1, 1, cpu_best());
-        check_status(likelihood_plain(&value, plain, &p.alignment, NULL, &m, p.decision, p.length));
+        check_status(likelihood_ref(&value, plain, &p.alignment, NULL, &m, p.decision, p.length));
         for (int e = 0; e < EDGES; e++) {
             double expected = difference(&p, &m, e);
             /* |value| is about 500, lengths are above 1e-3: rounding 1e-7. */
@@ -344,9 +344,9 @@ static void levels_agree_with_the_oracle_at_odd_sizes(void **state)
             double *expected = gradient + p.n_edges;
             for (int k = 0; k < N_ALL_MODELS; k += 1 + (int)(t + s) % 3) {
                 subst_model m = model_of(ALL_MODELS[k], NULL);
-                check_status(likelihood_plain(&plain, expected, &p.alignment, NULL, &m, p.decision,
-                                              p.length));
-                for (int level = CPU_PLAIN; level <= (int)cpu_best(); level++) {
+                check_status(
+                    likelihood_ref(&plain, expected, &p.alignment, NULL, &m, p.decision, p.length));
+                for (int level = CPU_GENERIC; level <= (int)cpu_best(); level++) {
                     evaluate(&value, gradient, &p, NULL, &m, 1, 1, (cpu_level)level);
                     check_close(value, plain, 1e-13);
                     for (int e = 0; e < p.n_edges; e++) /* sums of sites of mixed sign */
@@ -390,7 +390,7 @@ static void blocks_are_filled(void **state)
     subst_model m = model_of("JC+G4{0.5}", NULL);
     double value, plain;
     evaluate(&value, NULL, &p, NULL, &m, 1, 1, cpu_best());
-    check_status(likelihood_plain(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
+    check_status(likelihood_ref(&plain, NULL, &p.alignment, NULL, &m, p.decision, p.length));
     check_close(value, plain, 1e-12);
     problem_free(&p);
 }
@@ -406,7 +406,7 @@ static void many_patterns(void **state)
     evaluate(other, other_gradient, &p, NULL, &jc, 4, 1, cpu_best());
     assert_memory_equal(value, other, sizeof value);
     assert_memory_equal(gradient, other_gradient, sizeof gradient);
-    check_status(likelihood_plain(&plain, expected, &p.alignment, NULL, &jc, p.decision, p.length));
+    check_status(likelihood_ref(&plain, expected, &p.alignment, NULL, &jc, p.decision, p.length));
     check_close(value[0], plain, 1e-12);
     for (int e = 0; e < 9; e++)
         check_close(gradient[e], expected[e], 1e-10);
@@ -488,7 +488,7 @@ static void large_trees_do_not_underflow(void **state)
                 balanced(p.decision, n_taxa);
             evaluate(&value, gradient, &p, NULL, &m, 2, 1, cpu_best());
             check_status(
-                likelihood_plain(&plain, expected, &p.alignment, NULL, &m, p.decision, p.length));
+                likelihood_ref(&plain, expected, &p.alignment, NULL, &m, p.decision, p.length));
             assert_true(value < -1000 && isfinite(value));
             check_close(value, plain, 1e-12);
             for (int e = 0; e < p.n_edges; e++)
@@ -545,8 +545,8 @@ static void short_branches(void **state)
         for (int i = 0; i < 2; i++) {
             const subst_model *m = i ? &k80 : &jc;
             evaluate(&value, gradient, &p, NULL, m, 1, 1, cpu_best());
-            check_status(likelihood_plain(&plain, plain_gradient, &p.alignment, NULL, m, p.decision,
-                                          length));
+            check_status(
+                likelihood_ref(&plain, plain_gradient, &p.alignment, NULL, m, p.decision, length));
             check_near(value, log(t / 12), 1e-9); /* K80 is 1e-10 away from JC */
             check_near(plain, value, 1e-12);
             check_close(gradient[1] * t, 1, 1e-9);

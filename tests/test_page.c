@@ -55,7 +55,7 @@ static void make_posterior(posterior *p)
                        .log_b = zero,
                        .value = zero,
                        .log_prior = zero,
-                       .weight = zero};
+                       .log_weight = zero};
     check_status(posterior_init(p, &names, DRAWS, ROWS_AS_DRAWN, true, 1));
     check_status(posterior_add(p, &batch));
     check_status(posterior_finish(p));

@@ -84,14 +84,14 @@ static void scores_are_the_least_number_of_changes(void **state)
                 if (s % 2) /* weights with several bits, up to the largest */
                     for (size_t k = 0; k < patterns[s]; k++)
                         p.alignment.weight[k] = (uint32_t)(0x9e3779b9u * (k + 1)) >> k % 32;
-                for (int level = CPU_PLAIN; level <= (int)cpu_best(); level++) {
+                for (int level = CPU_GENERIC; level <= (int)cpu_best(); level++) {
                     batch(score, &p, (parsimony_gap)gap, 1, (cpu_level)level);
                     for (int i = 0; i < TREES; i++) {
                         const int32_t *decision = p.decision + i * (sizes[t] - 3);
                         int64_t expected = least_changes(&p, decision, (parsimony_gap)gap);
                         assert_int_equal(score[i], expected);
-                        check_status(parsimony_plain(&plain, &p.alignment, NULL, (parsimony_gap)gap,
-                                                     decision));
+                        check_status(parsimony_ref(&plain, &p.alignment, NULL, (parsimony_gap)gap,
+                                                   decision));
                         assert_int_equal(plain, expected);
                     }
                 }
@@ -142,8 +142,8 @@ static void threads_and_large_trees(void **state)
     for (int threads = 1; threads <= 8; threads *= 2) {
         batch(score, &p, GAP_FIFTH, threads, cpu_best());
         for (int i = 0; i < TREES; i += 2 * threads - 1) {
-            check_status(parsimony_plain(&plain, &p.alignment, NULL, GAP_FIFTH,
-                                         p.decision + (size_t)i * (N - 3)));
+            check_status(parsimony_ref(&plain, &p.alignment, NULL, GAP_FIFTH,
+                                       p.decision + (size_t)i * (N - 3)));
             assert_int_equal(score[i], plain);
         }
     }
@@ -194,8 +194,8 @@ static void golden_scores(void **state)
             parsimony_batch(p, &score, set.trees.tree.decision, 1);
             parsimony_free(p);
             assert_int_equal(score, expected);
-            check_status(parsimony_plain(&plain, &set.alignment, set.taxon, (parsimony_gap)gap,
-                                         set.trees.tree.decision));
+            check_status(parsimony_ref(&plain, &set.alignment, set.taxon, (parsimony_gap)gap,
+                                       set.trees.tree.decision));
             assert_int_equal(plain, expected);
         }
     }

@@ -21,16 +21,16 @@ enum { HIDDEN = 8, HEADS = 2, MOST_TREES = 105 };
 
 /* A run on an alignment, with a small network. */
 typedef struct bench {
-    branch_problem problem;
+    branch_posterior problem;
     pool *threads;
     topology_model *trees;
     taxa names;
-    collapsed *c;
+    rounds *c;
 } bench;
 
-static collapsed_settings quick(void)
+static rounds_settings quick(void)
 {
-    collapsed_settings set = collapsed_defaults(5);
+    rounds_settings set = rounds_defaults(5);
     set.capacity = 10000;
     set.fit.steps = 150;
     set.draws = 512;
@@ -40,10 +40,10 @@ static collapsed_settings quick(void)
     return set;
 }
 
-static void bench_init(bench *b, const alignment *a, const collapsed_settings *set, int n_threads)
+static void bench_init(bench *b, const alignment *a, const rounds_settings *set, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
-    check_status(branch_problem_init(&b->problem, a, NULL, &m, RATE));
+    check_status(branch_posterior_init(&b->problem, a, NULL, &m, RATE));
     check_status(pool_create(&b->threads, n_threads));
     check_status(artreeformer_create(&b->trees, a->n_taxa, HIDDEN, HEADS, b->threads));
     b->trees->ops->initialise(b->trees, 5);
@@ -53,22 +53,22 @@ static void bench_init(bench *b, const alignment *a, const collapsed_settings *s
         snprintf(name, sizeof name, "t%d", i);
         check_status(taxa_add(&b->names, name, strlen(name)));
     }
-    check_status(collapsed_create(&b->c, &b->problem, a, NULL, b->trees, set, b->threads));
+    check_status(rounds_create(&b->c, &b->problem, a, NULL, b->trees, set, b->threads));
 }
 
 static void bench_free(bench *b)
 {
-    collapsed_free(b->c);
+    rounds_free(b->c);
     taxa_free(&b->names);
     b->trees->ops->free(b->trees);
     pool_free(b->threads);
-    branch_problem_free(&b->problem);
+    branch_posterior_free(&b->problem);
 }
 
 static void run_rounds(bench *b)
 {
-    while (b->c->stage != COLLAPSED_DONE)
-        check_status(collapsed_advance(b->c, NULL));
+    while (b->c->stage != ROUNDS_DONE)
+        check_status(rounds_advance(b->c, NULL));
 }
 
 typedef struct result {
@@ -80,13 +80,13 @@ typedef struct result {
 static void answer_with(result *r, bench *b, int passes, int k, double network)
 {
     const sampler_settings set = {k, 100, network, 6};
-    table_sampler *s;
-    collapsed_settle(b->c);
-    check_status(table_sampler_create(&s, b->c, &b->names, &set));
-    while (table_sampler_passes(s) < passes)
-        check_status(table_sampler_advance(s));
-    check_status(table_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
-    table_sampler_free(s);
+    tree_sampler *s;
+    rounds_use_averaged_weights(b->c);
+    check_status(tree_sampler_create(&s, b->c, &b->names, &set));
+    while (tree_sampler_passes(s) < passes)
+        check_status(tree_sampler_advance(s));
+    check_status(tree_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
+    tree_sampler_free(s);
 }
 
 static void answer_usual(result *r, bench *b, int passes, int k)
@@ -99,7 +99,7 @@ static void check_exact(const alignment *a, double most_variation)
 {
     double exact[MOST_TREES], variation = 0;
     const double log_evidence = exact_posterior(exact, a, RATE);
-    const collapsed_settings set = quick();
+    const rounds_settings set = quick();
     bench b;
     result r;
     bench_init(&b, a, &set, 1);
@@ -144,10 +144,10 @@ static void few_sites_have_finite_weights(void **state)
 
 static void compare_runs(const bench *a, const bench *b)
 {
-    const topology_table *x = &a->c->table, *y = &b->c->table;
+    const tree_table *x = &a->c->table, *y = &b->c->table;
     assert_int_equal(x->count, y->count);
     assert_memory_equal(x->decision, y->decision, x->count * x->n_decisions * sizeof *x->decision);
-    assert_memory_equal(x->g, y->g, x->count * sizeof *x->g);
+    assert_memory_equal(x->log_evidence, y->log_evidence, x->count * sizeof *x->log_evidence);
     assert_memory_equal(x->error, y->error, x->count * sizeof *x->error);
     assert_memory_equal(a->trees->params.value, b->trees->params.value,
                         a->trees->params.total * sizeof *a->trees->params.value);
@@ -168,7 +168,7 @@ static void threads_do_not_matter(void **state)
     (void)state;
     problem p;
     simulated(&p, 9, 60, 31);
-    const collapsed_settings set = quick();
+    const rounds_settings set = quick();
     bench b[2];
     result r[2];
     for (int k = 0; k < 2; k++) {
@@ -190,25 +190,26 @@ static void threads_do_not_matter(void **state)
 }
 
 /* Through a file, as a killed run would; a may be NULL. */
-static void save_state(bench *b, answering *a)
+static void save_state(bench *b, final_sampling *a)
 {
     safetensors s = {0};
-    check_status(collapsed_save(b->c, &s));
+    check_status(rounds_save(b->c, &s));
     if (a)
-        check_status(answering_save(a, &s));
+        check_status(final_sampling_save(a, &s));
     check_status(safetensors_write(&s, "state.safetensors", NULL));
     safetensors_free(&s);
 }
 
-static void load_state(bench *b, answering **a, branch_model *lengths, const answer_settings *set)
+static void load_state(bench *b, final_sampling **a, branch_model *lengths,
+                       const final_settings *set)
 {
     safetensors s = {0};
     check_status(safetensors_read(&s, "state.safetensors", NULL));
-    check_status(collapsed_load(b->c, &s, "state.safetensors", NULL));
-    assert_true(table_sampler_is_saved(&s) == (a != NULL));
+    check_status(rounds_load(b->c, &s, "state.safetensors", NULL));
+    assert_true(tree_sampler_is_saved(&s) == (a != NULL));
     if (a) {
-        check_status(answering_create(a, b->c, lengths, &b->names, set));
-        check_status(answering_load(*a, &s, "state.safetensors", NULL));
+        check_status(final_sampling_create(a, b->c, lengths, &b->names, set));
+        check_status(final_sampling_load(*a, &s, "state.safetensors", NULL));
     }
     check_status(safetensors_unused(&s, "state.safetensors", NULL));
     safetensors_free(&s);
@@ -221,13 +222,13 @@ static void a_resumed_run_is_the_same(void **state)
     (void)state;
     problem p;
     simulated(&p, 9, 60, 32);
-    const collapsed_settings set = quick();
+    const rounds_settings set = quick();
     bench straight, slot[2], *broken = &slot[0]; /* a run points into its bench: none is moved */
     bench_init(&straight, &p.alignment, &set, 1);
     run_rounds(&straight);
     bench_init(broken, &p.alignment, &set, 2);
-    int seen[COLLAPSED_DONE] = {0}, work = 0;
-    while (broken->c->stage != COLLAPSED_DONE) {
+    int seen[ROUNDS_DONE] = {0}, work = 0;
+    while (broken->c->stage != ROUNDS_DONE) {
         if (work++ % 7 == 0 || seen[broken->c->stage] == 0) {
             bench *next = broken == &slot[0] ? &slot[1] : &slot[0];
             seen[broken->c->stage]++;
@@ -237,9 +238,9 @@ static void a_resumed_run_is_the_same(void **state)
             bench_free(broken);
             broken = next;
         }
-        check_status(collapsed_advance(broken->c, NULL));
+        check_status(rounds_advance(broken->c, NULL));
     }
-    for (int k = 0; k < COLLAPSED_DONE; k++)
+    for (int k = 0; k < ROUNDS_DONE; k++)
         assert_true(seen[k] > 0);
     compare_runs(&straight, broken);
     bench_free(&straight);
@@ -272,14 +273,14 @@ static branch_model *fresh_lengths(bench *b)
 }
 
 /* Half of the trees count as scored, not fitted. */
-static void make_rough(topology_table *t)
+static void make_rough(tree_table *t)
 {
     double length[15];
     for (size_t i = 0; i < t->count; i += 2) {
-        t->mark[i] |= TABLE_ROUGH;
+        t->mark[i] |= TREE_UNFITTED;
         t->error[i] = -1;
-        topology_table_lengths(length, t, i);
-        topology_table_update(t, i, length, t->laplace[i] - 0.3);
+        tree_table_lengths(length, t, i);
+        tree_table_update(t, i, length, t->laplace[i] - 0.3);
     }
 }
 
@@ -293,25 +294,25 @@ static void a_resumed_answer_is_the_same(void **state)
     answer r[2];
     double value[2];
     simulated(&p, 9, 60, 34);
-    collapsed_settings set = quick();
+    rounds_settings set = quick();
     set.rounds = set.draws = 1;
     set.explore.window = 6;
-    const answer_settings plan = {40, 100, 2, 1e-9, 1 << 20, 6};
+    const final_settings plan = {40, 100, 2, 1e-9, 1 << 20, 6};
     for (int kind = STRAIGHT; kind <= BROKEN; kind++) {
         bench slot[2], *b = &slot[0];
-        answering *a;
+        final_sampling *a;
         int seen[4] = {0}, lengths_seen = 0;
         bench_init(b, &p.alignment, &set, 1 + kind);
         run_rounds(b);
         make_rough(&b->c->table);
         branch_model *lengths = fresh_lengths(b);
-        check_status(answering_create(&a, b->c, lengths, &b->names, &plan));
-        while (a->stage != ANSWER_DONE) {
-            const bool passes = a->stage == ANSWER_PASSES;
+        check_status(final_sampling_create(&a, b->c, lengths, &b->names, &plan));
+        while (a->stage != FINAL_DONE) {
+            const bool passes = a->stage == FINAL_PASSES;
             if (kind == BROKEN && (passes || lengths_seen++ == 3)) {
                 bench *next = b == &slot[0] ? &slot[1] : &slot[0];
                 save_state(b, a);
-                answering_free(a);
+                final_sampling_free(a);
                 lengths->ops->free(lengths);
                 bench_free(b);
                 b = next;
@@ -321,13 +322,13 @@ static void a_resumed_answer_is_the_same(void **state)
                 seen[a->sampler->stage] += passes;
                 assert_true(passes || (a->trainer && a->trainer->step == 3));
             }
-            check_status(answering_advance(a, NULL));
+            check_status(final_sampling_advance(a, NULL));
         }
         for (int i = 0; i < 4 && kind == BROKEN; i++)
             assert_true(seen[i] >= 2);
-        check_status(answering_finish(a, &r[kind]));
+        check_status(final_sampling_finish(a, &r[kind]));
         value[kind] = lengths->params.value[0];
-        answering_free(a);
+        final_sampling_free(a);
         lengths->ops->free(lengths);
         bench_free(b);
     }
@@ -378,18 +379,18 @@ static void damaged_answers_are_refused(void **state)
     };
     problem p;
     bench b;
-    answering *a;
-    collapsed_settings set = quick();
+    final_sampling *a;
+    rounds_settings set = quick();
     set.rounds = set.draws = 1;
     set.explore.window = 4; /* much is outside */
-    const answer_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
+    const final_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
     simulated(&p, 9, 60, 34);
     bench_init(&b, &p.alignment, &set, 1);
     run_rounds(&b);
     branch_model *lengths = fresh_lengths(&b);
-    check_status(answering_create(&a, b.c, lengths, &b.names, &plan));
-    while (table_sampler_passes(a->sampler) < 1 || a->sampler->stage != SAMPLER_OUTSIDE)
-        check_status(answering_advance(a, NULL));
+    check_status(final_sampling_create(&a, b.c, lengths, &b.names, &plan));
+    while (tree_sampler_passes(a->sampler) < 1 || a->sampler->stage != SAMPLER_OUTSIDE)
+        check_status(final_sampling_advance(a, NULL));
     assert_true(a->sampler->kept > 0);
     save_state(&b, a);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -404,13 +405,13 @@ static void damaged_answers_are_refused(void **state)
             ((int64_t *)data)[table[i].at] = (int64_t)table[i].value;
         else
             ((int32_t *)data)[table[i].at] = (int32_t)table[i].value;
-        int status = collapsed_load(b.c, &s, "state.safetensors", NULL);
+        int status = rounds_load(b.c, &s, "state.safetensors", NULL);
         if (!status)
-            status = answering_load(a, &s, "state.safetensors", NULL);
+            status = final_sampling_load(a, &s, "state.safetensors", NULL);
         assert_int_equal(status, ART_ERR_MISMATCH);
         safetensors_free(&s);
     }
-    answering_free(a);
+    final_sampling_free(a);
     lengths->ops->free(lengths);
     bench_free(&b);
     problem_free(&p);
@@ -419,9 +420,9 @@ static void damaged_answers_are_refused(void **state)
 /* Rounds that leave the table with hardly more than one tree, and a network that knows little. */
 static void leave_one_tree(bench *b, const alignment *a)
 {
-    collapsed_settings set = quick();
+    rounds_settings set = quick();
     set.explore.starts = 1;
-    set.explore.quiet = 0;
+    set.explore.idle_starts = 0;
     set.explore.window = 0; /* nothing but the peak enters */
     set.explore.widen = 0;
     set.fit.steps = 1;
@@ -433,13 +434,13 @@ static void leave_one_tree(bench *b, const alignment *a)
 }
 
 /* The share of the posterior, by enumeration, that the table has. */
-static double exact_inside(const topology_table *t, const double *exact)
+static double exact_inside(const tree_table *t, const double *exact)
 {
     double inside = 0;
     for (int i = 0; i < exact_trees(t->n_taxa); i++) {
         int32_t decision[4];
         exact_tree(decision, i, t->n_taxa);
-        inside += topology_table_find(t, decision) >= 0 ? exact[i] : 0;
+        inside += tree_table_find(t, decision) >= 0 ? exact[i] : 0;
     }
     return inside;
 }
@@ -497,16 +498,16 @@ static void the_whole_answer(void **state)
         answer r;
         leave_one_tree(&b, &five.a);
         branch_model *lengths = fresh_lengths(&b);
-        const answer_settings set = {2000, 100, table[i].most, table[i].error, i << 18, 6};
-        answering *a;
-        check_status(answering_create(&a, b.c, lengths, &b.names, &set));
-        while (a->stage != ANSWER_DONE) {
-            if (table_sampler_passes(a->sampler) >= table[i].late)
-                answering_hurry(a);
-            check_status(answering_advance(a, NULL));
+        const final_settings set = {2000, 100, table[i].most, table[i].error, i << 18, 6};
+        final_sampling *a;
+        check_status(final_sampling_create(&a, b.c, lengths, &b.names, &set));
+        while (a->stage != FINAL_DONE) {
+            if (tree_sampler_passes(a->sampler) >= table[i].late)
+                final_sampling_finish_now(a);
+            check_status(final_sampling_advance(a, NULL));
         }
-        check_status(answering_finish(a, &r));
-        answering_free(a);
+        check_status(final_sampling_finish(a, &r));
+        final_sampling_free(a);
         assert_int_equal(r.facts.passes, table[i].passes);
         assert_true(r.evidence.log_evidence_se < 0.05);
         check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
@@ -552,28 +553,28 @@ static void a_full_table_is_noticed(void **state)
     small_alignment_init(&six, 6, (const char *[]){"AAG", "AAG", "CAG", "CGG", "CGT", "AGT"});
     double exact[MOST_TREES];
     const double log_evidence = exact_posterior(exact, &six.a, RATE);
-    collapsed_settings set = quick();
+    rounds_settings set = quick();
     set.capacity = 8;
     set.draws = 4096;
     bench b;
     bench_init(&b, &six.a, &set, 1);
     run_rounds(&b);
-    const collapsed_round *last = &b.c->round[b.c->n_rounds - 1];
+    const round_figures *last = &b.c->round[b.c->n_rounds - 1];
     const double outside = 1 - exact_inside(&b.c->table, exact);
     assert_true(b.c->table.evicted > 0 && outside > 0.1);
     check_near(last->missed, outside, 0.2 * outside);
-    assert_true(last->news < 0.1 * outside);
+    assert_true(last->new_mass < 0.1 * outside);
     /* by the diagonal approximation, with the offset of the best trees */
     check_near(last->log_network, log_evidence, 0.1);
     bench_free(&b);
 }
 
-static void advance_to(bench *b, collapsed_stage stage, int64_t steps)
+static void advance_to(bench *b, rounds_stage stage, int64_t steps)
 {
-    collapsed *c = b->c;
-    while (c->stage != stage || table_fit_steps(&c->fit) - c->fit.before < steps) {
+    rounds *c = b->c;
+    while (c->stage != stage || network_fit_steps(&c->fit) - c->fit.before < steps) {
         assert_true(c->stage <= stage);
-        check_status(collapsed_advance(c, NULL));
+        check_status(rounds_advance(c, NULL));
     }
 }
 
@@ -583,21 +584,21 @@ static void polishing_survives_accidents(void **state)
     (void)state;
     problem p;
     bench b;
-    collapsed_settings set = quick();
+    rounds_settings set = quick();
     set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
-    advance_to(&b, COLLAPSED_POLISH, 350);
-    collapsed *c = b.c;
+    advance_to(&b, ROUNDS_POLISH, 350);
+    rounds *c = b.c;
     const double best = c->fit.best_gap, rate = c->fit.rate;
-    assert_true(best < c->round[c->n_rounds - 1].gap);
+    assert_true(best < c->round[c->n_rounds - 1].fit_kl);
     for (size_t i = 0; i < c->trees->params.total; i++)
         c->trees->params.value[i] *= 5;
     c->trees->ops->changed(c->trees);
-    advance_to(&b, COLLAPSED_POLISH, 400);
-    check_near(c->fit.gap, best, 0);
+    advance_to(&b, ROUNDS_POLISH, 400);
+    check_near(c->fit.fit_kl, best, 0);
     check_near(c->fit.rate, 0.6 * rate, 0); /* for this, no window ends at 400 steps */
-    collapsed_hurry(c);
+    rounds_finish_now(c);
     run_rounds(&b);
     for (size_t i = 0; i < c->trees->params.total; i++)
         assert_true(c->fit.trainer->trees.average[i] == c->fit.best[i]);
@@ -611,14 +612,14 @@ static void polishing_ends_without_its_limit(void **state)
     (void)state;
     problem p;
     bench b;
-    collapsed_settings set = quick();
+    rounds_settings set = quick();
     set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
-    advance_to(&b, COLLAPSED_POLISH, 5);
+    advance_to(&b, ROUNDS_POLISH, 5);
     b.c->fit.set.polish = 0;
-    check_status(collapsed_advance(b.c, NULL));
-    assert_int_equal(b.c->stage, COLLAPSED_DONE);
+    check_status(rounds_advance(b.c, NULL));
+    assert_int_equal(b.c->stage, ROUNDS_DONE);
     bench_free(&b);
     problem_free(&p);
 }
@@ -629,17 +630,17 @@ static void hurry_ends_it(void **state)
     (void)state;
     problem p;
     simulated(&p, 8, 40, 33);
-    const collapsed_settings set = quick();
+    const rounds_settings set = quick();
     for (int after = 0; after < 40; after += 13) {
         bench b;
         result r;
         bench_init(&b, &p.alignment, &set, 1);
         for (int i = 0; i < after; i++)
-            check_status(collapsed_advance(b.c, NULL));
-        collapsed_hurry(b.c);
+            check_status(rounds_advance(b.c, NULL));
+        rounds_finish_now(b.c);
         int pieces = 0;
-        for (; b.c->stage != COLLAPSED_DONE; pieces++)
-            check_status(collapsed_advance(b.c, NULL));
+        for (; b.c->stage != ROUNDS_DONE; pieces++)
+            check_status(rounds_advance(b.c, NULL));
         assert_true(pieces < 12);
         answer_usual(&r, &b, 1, 500);
         assert_true(isfinite(r.evidence.log_evidence));

@@ -18,37 +18,37 @@ enum { SMALL = 7, TREES = 945 };
 /* An alignment drawn from JC on a random tree, an exploration of it, its table. */
 typedef struct bench {
     problem p;
-    branch_problem data;
-    topology_table table;
+    branch_posterior data;
+    tree_table table;
     pool *threads;
-    explorer *x;
+    tree_search *x;
 } bench;
 
-static void bench_init(bench *b, int n_taxa, size_t sites, const explore_settings *set,
+static void bench_init(bench *b, int n_taxa, size_t sites, const search_settings *set,
                        size_t capacity, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
     b->p = problem_random(n_taxa, sites, 1, 51);
     check_status(simulate_sites(b->p.alignment.state, b->p.decision, b->p.length, n_taxa, &m, sites,
                                 5, NULL));
-    check_status(branch_problem_init(&b->data, &b->p.alignment, NULL, &m, RATE));
-    check_status(topology_table_init(&b->table, n_taxa, capacity));
+    check_status(branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, RATE));
+    check_status(tree_table_init(&b->table, n_taxa, capacity));
     check_status(pool_create(&b->threads, n_threads));
     check_status(
-        explorer_create(&b->x, &b->data, &b->p.alignment, NULL, &b->table, set, b->threads));
+        tree_search_create(&b->x, &b->data, &b->p.alignment, NULL, &b->table, set, b->threads));
 }
 
 static void bench_free(bench *b)
 {
-    explorer_free(b->x);
+    tree_search_free(b->x);
     pool_free(b->threads);
-    topology_table_free(&b->table);
-    branch_problem_free(&b->data);
+    tree_table_free(&b->table);
+    branch_posterior_free(&b->data);
     problem_free(&b->p);
 }
 
 /* laplace [945] of all trees by a fit from the same start. */
-static void enumerate(double *laplace, const branch_problem *data)
+static void enumerate(double *laplace, const branch_posterior *data)
 {
     branch_solver *s;
     check_status(branch_solver_create(&s, data));
@@ -69,29 +69,29 @@ static void enumerate(double *laplace, const branch_problem *data)
 static void everything_can_be_found(void **state)
 {
     (void)state;
-    explore_settings set = explore_defaults(1);
+    search_settings set = search_defaults(1);
     set.window = 1e9;
-    set.open = set.rough = 0;
+    set.unexpanded_mass = set.unfitted = 0;
     set.tolerance = 1e-6;
     set.starts = 2;
-    set.quiet = 0;
+    set.idle_starts = 0;
     bench b;
     double laplace[TREES];
     bench_init(&b, SMALL, 60, &set, 10000, 2);
     enumerate(laplace, &b.data);
-    check_status(explorer_run(b.x, NULL, NULL));
+    check_status(tree_search_run(b.x, NULL, NULL));
     assert_int_equal(b.table.count, TREES);
-    const double best = b.table.laplace[topology_table_best(&b.table)];
+    const double best = b.table.laplace[tree_table_best(&b.table)];
     for (int i = 0; i < TREES; i++) {
         int32_t decision[SMALL];
         exact_tree(decision, i, SMALL);
-        const int64_t at = topology_table_find(&b.table, decision);
-        assert_true(at >= 0 && !(b.table.mark[at] & TABLE_ROUGH));
+        const int64_t at = tree_table_find(&b.table, decision);
+        assert_true(at >= 0 && !(b.table.mark[at] & TREE_UNFITTED));
         /* Bad trees may have two modes, and another way to them may end in the other. */
         check_near(b.table.laplace[at], laplace[i], laplace[i] > best - 20 ? 1e-3 : 5);
     }
-    assert_int_equal(explorer_counts(b.x)->expanded, TREES);
-    assert_true(explorer_open(b.x) == 0 && explorer_rough(b.x) == 0);
+    assert_int_equal(tree_search_counts(b.x)->expanded, TREES);
+    assert_true(tree_search_unexpanded(b.x) == 0 && tree_search_unfitted(b.x) == 0);
     bench_free(&b);
 }
 
@@ -99,28 +99,28 @@ static void everything_can_be_found(void **state)
 static void what_matters_is_found(void **state)
 {
     (void)state;
-    explore_settings set = explore_defaults(2);
+    search_settings set = search_defaults(2);
     bench b;
     double laplace[TREES], top = -HUGE_VAL, all = 0, missed = 0;
     bench_init(&b, SMALL, 60, &set, 10000, 2);
     enumerate(laplace, &b.data);
-    check_status(explorer_run(b.x, NULL, NULL));
+    check_status(tree_search_run(b.x, NULL, NULL));
     for (int i = 0; i < TREES; i++)
         top = fmax(top, laplace[i]);
     for (int i = 0; i < TREES; i++) {
         int32_t decision[SMALL];
         exact_tree(decision, i, SMALL);
         all += exp(laplace[i] - top);
-        if (topology_table_find(&b.table, decision) < 0)
+        if (tree_table_find(&b.table, decision) < 0)
             missed += exp(laplace[i] - top);
     }
     assert_true(missed < 0.002 * all);
     assert_true(b.table.count < TREES);
-    check_near(topology_table_log_sum(&b.table, 0, 0), top + log(all), 0.01);
+    check_near(tree_table_log_sum(&b.table, 0, 0), top + log(all), 0.01);
     bench_free(&b);
 }
 
-static void check_same(const topology_table *a, const topology_table *b)
+static void check_same(const tree_table *a, const tree_table *b)
 {
     assert_int_equal(a->count, b->count);
     assert_memory_equal(a->decision, b->decision, a->count * a->n_decisions * sizeof(int32_t));
@@ -129,12 +129,12 @@ static void check_same(const topology_table *a, const topology_table *b)
     assert_memory_equal(a->mark, b->mark, a->count);
 }
 
-static explore_settings small_settings(void)
+static search_settings small_settings(void)
 {
-    explore_settings set = explore_defaults(3);
+    search_settings set = search_defaults(3);
     set.starts = 6;
     set.more_starts = 3;
-    set.quiet = 3;
+    set.idle_starts = 3;
     set.batch = 20;
     set.widen = 10;
     return set;
@@ -143,21 +143,22 @@ static explore_settings small_settings(void)
 static void threads_do_not_matter(void **state)
 {
     (void)state;
-    explore_settings set = small_settings();
+    search_settings set = small_settings();
     bench one, three;
     bench_init(&one, 16, 80, &set, 700, 1);
     bench_init(&three, 16, 80, &set, 700, 3);
-    check_status(explorer_run(one.x, NULL, NULL));
-    check_status(explorer_run(three.x, NULL, NULL));
+    check_status(tree_search_run(one.x, NULL, NULL));
+    check_status(tree_search_run(three.x, NULL, NULL));
     assert_true(one.table.count > 100);
     check_same(&one.table, &three.table);
-    assert_memory_equal(explorer_counts(one.x), explorer_counts(three.x), sizeof(explore_counts));
+    assert_memory_equal(tree_search_counts(one.x), tree_search_counts(three.x),
+                        sizeof(search_counts));
     bench_free(&one);
     bench_free(&three);
 }
 
 /* Stops before the n-th round. */
-static int stop_after(void *context, const explorer *x)
+static int stop_after(void *context, const tree_search *x)
 {
     (void)x;
     return --*(int *)context < 0;
@@ -167,31 +168,31 @@ static int stop_after(void *context, const explorer *x)
 static void goes_on_where_it_stopped(void **state)
 {
     (void)state;
-    explore_settings set = small_settings();
+    search_settings set = small_settings();
     bench whole;
     bench_init(&whole, 12, 60, &set, 400, 2);
-    check_status(explorer_run(whole.x, NULL, NULL));
+    check_status(tree_search_run(whole.x, NULL, NULL));
     for (int rounds = 0; rounds < 12; rounds += 2) {
         int left = rounds;
         bench first, second;
         bench_init(&first, 12, 60, &set, 400, 2);
         bench_init(&second, 12, 60, &set, 400, 1);
-        int status = explorer_run(first.x, stop_after, &left);
+        int status = tree_search_run(first.x, stop_after, &left);
         assert_true(status == ART_ERR_STOPPED || status == ART_OK);
         safetensors s = {0}, copy = {0};
         void *bytes;
         size_t n;
-        check_status(topology_table_save(&first.table, &s));
-        check_status(explorer_save(first.x, &s));
+        check_status(tree_table_save(&first.table, &s));
+        check_status(tree_search_save(first.x, &s));
         check_status(safetensors_format(&s, &bytes, &n, "memory", NULL));
         safetensors_free(&s);
         check_status(safetensors_parse(&copy, bytes, n, "memory", NULL));
-        check_status(topology_table_load(&second.table, &copy, "memory", NULL));
-        check_status(explorer_load(second.x, &copy, "memory", NULL));
+        check_status(tree_table_load(&second.table, &copy, "memory", NULL));
+        check_status(tree_search_load(second.x, &copy, "memory", NULL));
         check_status(safetensors_unused(&copy, "memory", NULL));
         safetensors_free(&copy);
         free(bytes);
-        check_status(explorer_run(second.x, NULL, NULL));
+        check_status(tree_search_run(second.x, NULL, NULL));
         check_same(&whole.table, &second.table);
         bench_free(&first);
         bench_free(&second);
@@ -202,7 +203,7 @@ static void goes_on_where_it_stopped(void **state)
 static void given_trees(void **state)
 {
     (void)state;
-    explore_settings set = small_settings();
+    search_settings set = small_settings();
     bench b;
     bench_init(&b, SMALL, 60, &set, 10000, 2);
     double laplace[TREES];
@@ -212,16 +213,16 @@ static void given_trees(void **state)
         exact_tree(decision[i], 37 * (i % 20), SMALL); /* ten come twice */
     int64_t found;
     double g[30], again[30];
-    check_status(explorer_add(b.x, g, decision[0], 30, &found));
+    check_status(tree_search_add(b.x, g, decision[0], 30, &found));
     assert_int_equal(found, 20);
     for (int i = 0; i < 30; i++)
         check_near(g[i], laplace[37 * (i % 20)], 0.02);
     assert_int_equal(b.table.count, 20);
     for (size_t i = 0; i < 20; i++) {
-        assert_int_equal(b.table.mark[i], TABLE_DRAWN);
+        assert_int_equal(b.table.mark[i], TREE_DRAWN);
         check_near(b.table.laplace[i], laplace[37 * i], 0.02);
     }
-    check_status(explorer_add(b.x, again, decision[0], 30, &found));
+    check_status(tree_search_add(b.x, again, decision[0], 30, &found));
     assert_int_equal(found, 0);
     assert_memory_equal(again, g, sizeof g);
     bench_free(&b);
@@ -231,7 +232,7 @@ static void given_trees(void **state)
 static void given_trees_of_a_full_table(void **state)
 {
     (void)state;
-    explore_settings set = small_settings();
+    search_settings set = small_settings();
     bench b;
     bench_init(&b, SMALL, 60, &set, 8, 2);
     double laplace[TREES], g[20];
@@ -240,7 +241,7 @@ static void given_trees_of_a_full_table(void **state)
     for (int i = 0; i < 20; i++)
         exact_tree(decision[i], 37 * i, SMALL);
     int64_t found;
-    check_status(explorer_add(b.x, g, decision[0], 20, &found));
+    check_status(tree_search_add(b.x, g, decision[0], 20, &found));
     assert_true(b.table.count <= 8 && found < 20);
     for (int i = 0; i < 20; i++)
         check_near(g[i], laplace[37 * i], 0.02);
@@ -250,16 +251,16 @@ static void given_trees_of_a_full_table(void **state)
 static void bad_settings(void **state)
 {
     (void)state;
-    explore_settings set = explore_defaults(1);
+    search_settings set = search_defaults(1);
     bench b;
     bench_init(&b, 5, 10, &set, 100, 1);
-    explorer *x;
+    tree_search *x;
     set.batch = 0;
-    assert_int_equal(explorer_create(&x, &b.data, &b.p.alignment, NULL, &b.table, &set, NULL),
+    assert_int_equal(tree_search_create(&x, &b.data, &b.p.alignment, NULL, &b.table, &set, NULL),
                      ART_ERR_USAGE);
     assert_null(x);
-    explorer_free(x);
-    assert_int_equal(explorer_load(b.x, &(safetensors){0}, "file", NULL), ART_ERR_MISMATCH);
+    tree_search_free(x);
+    assert_int_equal(tree_search_load(b.x, &(safetensors){0}, "file", NULL), ART_ERR_MISMATCH);
     bench_free(&b);
 }
 

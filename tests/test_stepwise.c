@@ -11,7 +11,7 @@
 static int64_t fitch(const problem *p, const int32_t *decision)
 {
     int64_t score;
-    check_status(parsimony_plain(&score, &p->alignment, NULL, GAP_MISSING, decision));
+    check_status(parsimony_ref(&score, &p->alignment, NULL, GAP_MISSING, decision));
     return score;
 }
 

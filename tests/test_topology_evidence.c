@@ -12,21 +12,21 @@
 #define RATE 10.0
 
 typedef struct bench {
-    branch_problem data;
+    branch_posterior data;
     topology_evidence *t;
 } bench;
 
 static void bench_init(bench *b, const alignment *a, const char *model)
 {
     subst_model m = model_of(model, NULL);
-    check_status(branch_problem_init(&b->data, a, NULL, &m, RATE));
+    check_status(branch_posterior_init(&b->data, a, NULL, &m, RATE));
     check_status(topology_evidence_create(&b->t, &b->data));
 }
 
 static void bench_free(bench *b)
 {
     topology_evidence_free(b->t);
-    branch_problem_free(&b->data);
+    branch_posterior_free(&b->data);
 }
 
 static void set_mode(bench *b, const int32_t *decision)
@@ -56,7 +56,7 @@ static void check_exact(const alignment *a, int draws, double most_error, double
         set_mode(&b, decision);
         for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
             log_mean m = {0};
-            topology_evidence_gauss(b.t, (evidence_shape)shape);
+            topology_evidence_proposal(b.t, (evidence_shape)shape);
             topology_evidence_sample(b.t, &m, (length_draws){0}, draws,
                                      rng_at(1, RNG_TEST, (uint32_t)i, (uint32_t)shape));
             assert_int_equal(m.count, draws);
@@ -98,7 +98,7 @@ static void proposals_agree(void **state)
         set_mode(&b, p.decision);
         log_mean m[2] = {{0}};
         for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
-            topology_evidence_gauss(b.t, (evidence_shape)shape);
+            topology_evidence_proposal(b.t, (evidence_shape)shape);
             topology_evidence_sample(b.t, &m[shape], (length_draws){0}, 2000,
                                      rng_at(2, RNG_TEST, (uint32_t)k, (uint32_t)shape));
         }
@@ -127,7 +127,7 @@ static void draws_have_their_weights(void **state)
     for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
         log_mean m = {0}, parts = {0}, second = {0};
         rng stream = rng_at(3, RNG_TEST, 0, (uint32_t)shape);
-        topology_evidence_gauss(b.t, (evidence_shape)shape);
+        topology_evidence_proposal(b.t, (evidence_shape)shape);
         topology_evidence_sample(b.t, &m, (length_draws){.length = length, .log_weight = weight},
                                  DRAWS, stream);
         topology_evidence_sample(b.t, &second, (length_draws){.log_weight = again}, DRAWS, stream);
@@ -148,8 +148,8 @@ static void draws_have_their_weights(void **state)
             double part = EVIDENCE_PRIOR / edges, prior = 0;
             for (int e = 0; e < edges; e++)
                 prior += log(3 * x[e] * x[e] * RATE) - RATE * length[i * edges + e];
-            double proposed =
-                log((1 - part) * exp(branch_gauss_log_density(&b.t->gauss, x)) + part * exp(prior));
+            double proposed = log((1 - part) * exp(length_proposal_log_density(&b.t->gauss, x)) +
+                                  part * exp(prior));
             check_near(weight[i], f - proposed, 1e-9);
         }
         assert_true(outside < DRAWS);
@@ -174,10 +174,10 @@ static void teams(void **state)
     evidence_job job[3][TREES];
     for (int run = 0; run < 3; run++) {
         pool *threads = NULL;
-        evidence_team *team;
+        evidence_batch *team;
         if (run)
             check_status(pool_create(&threads, run == 1 ? 3 : 2));
-        check_status(evidence_team_create(&team, &b.data, threads));
+        check_status(evidence_batch_create(&team, &b.data, threads));
         for (int i = 0; i < TREES; i++) {
             for (int e = 0; e < edges; e++)
                 length[run][i][e] = 0.1;
@@ -191,8 +191,8 @@ static void teams(void **state)
                 .out = {.length = &drawn[run][i][0][0], .log_weight = weight[run][i]}};
         }
         for (int i = 0; i < TREES; i += run == 2 ? 1 : TREES) /* the last run one by one */
-            evidence_team_run(team, job[run] + i, run == 2 ? 1 : TREES);
-        evidence_team_free(team);
+            evidence_batch_run(team, job[run] + i, run == 2 ? 1 : TREES);
+        evidence_batch_free(team);
         pool_free(threads);
         for (int i = 0; i < TREES; i++) {
             check_status(job[run][i].status);
@@ -205,7 +205,7 @@ static void teams(void **state)
         }
     }
     set_mode(&b, p.decision + 4);
-    topology_evidence_gauss(b.t, EVIDENCE_FULL);
+    topology_evidence_proposal(b.t, EVIDENCE_FULL);
     check_near(job[0][1].full_laplace, b.t->full_laplace, 0.01);
     bench_free(&b);
     problem_free(&p);
@@ -218,17 +218,17 @@ static void draws_are_normal(void **state)
     enum { N = 3, DRAWS = 200000 };
     const double mode[N] = {1, 2, 3}, curvature[N] = {4, 2, 3};
     const double hessian[N * N] = {-4, 1, -0.5, 1, -2, 0.7, -0.5, 0.7, -3};
-    branch_gauss g;
-    check_status(branch_gauss_init(&g, N));
-    branch_gauss_set(&g, mode, hessian, curvature);
+    length_proposal g;
+    check_status(length_proposal_init(&g, N));
+    length_proposal_set(&g, mode, hessian, curvature);
     assert_true(g.shrink == 0);
     double mean[N] = {0}, second[N][N] = {{0}}, product[N][N] = {{0}};
     rng r = rng_at(4, RNG_TEST, 0, 0);
     for (int i = 0; i < DRAWS; i++) {
         double x[N], scratch[N];
-        double log_q = branch_gauss_draw(x, &g, &r, scratch);
+        double log_q = length_proposal_draw(x, &g, &r, scratch);
         if (i < 100)
-            check_near(log_q, branch_gauss_log_density(&g, x), 1e-12);
+            check_near(log_q, length_proposal_log_density(&g, x), 1e-12);
         for (int a = 0; a < N; a++) {
             mean[a] += (x[a] - mode[a]) / DRAWS;
             for (int b = 0; b < N; b++)
@@ -244,7 +244,7 @@ static void draws_are_normal(void **state)
     for (int a = 0; a < N; a++) /* covariance times precision */
         for (int b = 0; b < N; b++)
             check_near(product[a][b], a == b, 6 * 4 / sqrt(DRAWS));
-    branch_gauss_free(&g);
+    length_proposal_free(&g);
 }
 
 static void hessians_that_are_not_negative(void **state)
@@ -261,19 +261,19 @@ static void hessians_that_are_not_negative(void **state)
         {{-4, 5, 5, -2}, 0.5},                             /* 1.77 */
         {{-4, 50, 50, -2}, 1},         {{4, 1, 1, -2}, 0}, /* curvature stands in */
     };
-    branch_gauss g, diagonal;
-    check_status(branch_gauss_init(&g, 2));
-    check_status(branch_gauss_init(&diagonal, 2));
-    branch_gauss_set_diagonal(&diagonal, mode, curvature);
+    length_proposal g, diagonal;
+    check_status(length_proposal_init(&g, 2));
+    check_status(length_proposal_init(&diagonal, 2));
+    length_proposal_set_diagonal(&diagonal, mode, curvature);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        branch_gauss_set(&g, mode, known[i].hessian, curvature);
+        length_proposal_set(&g, mode, known[i].hessian, curvature);
         check_near(g.shrink, known[i].shrink, 0);
         assert_true(isfinite(g.log_peak));
         if (g.shrink == 1)
             check_near(g.log_peak, diagonal.log_peak, 1e-12);
     }
-    branch_gauss_free(&g);
-    branch_gauss_free(&diagonal);
+    length_proposal_free(&g);
+    length_proposal_free(&diagonal);
 }
 
 static void running_means(void **state)

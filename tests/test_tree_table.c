@@ -23,32 +23,32 @@ static void tree_of(int32_t *decision, double *length, double *laplace, uint32_t
     *laplace = -1000 - 100 * rng_uniform(&r);
 }
 
-static int64_t add(topology_table *t, uint32_t i, uint8_t mark)
+static int64_t add(tree_table *t, uint32_t i, uint8_t mark)
 {
     int32_t decision[DECISIONS];
     double length[EDGES], laplace;
     int64_t at;
     tree_of(decision, length, &laplace, i);
-    const topology_entry e = {decision, length, laplace, mark};
-    check_status(topology_table_add(t, &at, &e));
+    const tree_entry e = {decision, length, laplace, mark};
+    check_status(tree_table_add(t, &at, &e));
     return at;
 }
 
-static int64_t find(const topology_table *t, uint32_t i)
+static int64_t find(const tree_table *t, uint32_t i)
 {
     int32_t decision[DECISIONS];
     double length[EDGES], laplace;
     tree_of(decision, length, &laplace, i);
-    return topology_table_find(t, decision);
+    return tree_table_find(t, decision);
 }
 
-static void check_entry(const topology_table *t, int64_t at, uint32_t i)
+static void check_entry(const tree_table *t, int64_t at, uint32_t i)
 {
     int32_t decision[DECISIONS];
     double length[EDGES], kept[EDGES], laplace;
     tree_of(decision, length, &laplace, i);
-    assert_memory_equal(topology_table_decision(t, (size_t)at), decision, sizeof decision);
-    topology_table_lengths(kept, t, (size_t)at);
+    assert_memory_equal(tree_table_decision(t, (size_t)at), decision, sizeof decision);
+    tree_table_lengths(kept, t, (size_t)at);
     for (int e = 0; e < EDGES; e++)
         check_near(kept[e], length[e], 0); /* small integers are floats */
     check_near(t->laplace[at], laplace, 0);
@@ -57,8 +57,8 @@ static void check_entry(const topology_table *t, int64_t at, uint32_t i)
 static void finds_what_was_added(void **state)
 {
     (void)state;
-    topology_table t;
-    check_status(topology_table_init(&t, N, 100000));
+    tree_table t;
+    check_status(tree_table_init(&t, N, 100000));
     assert_int_equal(find(&t, 0), -1);
     for (uint32_t i = 0; i < 5000; i++) {
         assert_int_equal(find(&t, i), -1);
@@ -69,22 +69,23 @@ static void finds_what_was_added(void **state)
     int64_t best = 0;
     for (uint32_t i = 0; i < 5000; i++) {
         check_entry(&t, find(&t, i), i);
-        check_near(t.g[i], t.laplace[i], 0);
-        if (t.g[i] > top) {
-            top = t.g[i];
+        check_near(t.log_evidence[i], t.laplace[i], 0);
+        if (t.log_evidence[i] > top) {
+            top = t.log_evidence[i];
             best = i;
         }
     }
     for (uint32_t i = 0; i < 5000; i++)
         for (int k = 0; k < 3; k++)
-            sum[k] += (k == 0 || (k == 1 ? t.mark[i] & 1 : !(t.mark[i] & 2))) * exp(t.g[i] - top);
-    assert_int_equal(topology_table_best(&t), best);
-    check_near(topology_table_log_sum(&t, 0, 0), top + log(sum[0]), 1e-9);
-    check_near(topology_table_log_sum(&t, 1, 0), top + log(sum[1]), 1e-9);
-    check_near(topology_table_log_sum(&t, 0, 2), top + log(sum[2]), 1e-9);
-    assert_true(topology_table_log_sum(&t, 64, 0) == -HUGE_VAL);
-    topology_table_free(&t);
-    topology_table_free(&t);
+            sum[k] += (k == 0 || (k == 1 ? t.mark[i] & 1 : !(t.mark[i] & 2))) *
+                      exp(t.log_evidence[i] - top);
+    assert_int_equal(tree_table_best(&t), best);
+    check_near(tree_table_log_sum(&t, 0, 0), top + log(sum[0]), 1e-9);
+    check_near(tree_table_log_sum(&t, 1, 0), top + log(sum[1]), 1e-9);
+    check_near(tree_table_log_sum(&t, 0, 2), top + log(sum[2]), 1e-9);
+    assert_true(tree_table_log_sum(&t, 64, 0) == -HUGE_VAL);
+    tree_table_free(&t);
+    tree_table_free(&t);
 }
 
 /* What is left is the best of what was offered since the first eviction, and what went is
@@ -93,8 +94,8 @@ static void the_least_go_first(void **state)
 {
     (void)state;
     enum { CAPACITY = 100, OFFERED = 2000 };
-    topology_table t;
-    check_status(topology_table_init(&t, N, CAPACITY));
+    tree_table t;
+    check_status(tree_table_init(&t, N, CAPACITY));
     for (uint32_t i = 0; i < OFFERED; i++) {
         const int64_t evicted = t.evicted;
         add(&t, i, 0);
@@ -118,26 +119,26 @@ static void the_least_go_first(void **state)
             check_entry(&t, at, i);
         }
     }
-    topology_table_free(&t);
+    tree_table_free(&t);
 }
 
 static void updates(void **state)
 {
     (void)state;
-    topology_table t;
+    tree_table t;
     double length[EDGES] = {7};
-    check_status(topology_table_init(&t, N, 8));
+    check_status(tree_table_init(&t, N, 8));
     add(&t, 0, 0);
     add(&t, 1, 0);
-    t.g[1] = -5;
+    t.log_evidence[1] = -5;
     t.error[1] = 0.1f;
     for (size_t i = 0; i < 2; i++)
-        topology_table_update(&t, i, length, -1);
-    check_near(t.g[0], -1, 0);
-    check_near(t.g[1], -5, 0); /* a better estimate stays */
+        tree_table_update(&t, i, length, -1);
+    check_near(t.log_evidence[0], -1, 0);
+    check_near(t.log_evidence[1], -5, 0); /* a better estimate stays */
     check_near(t.laplace[1], -1, 0);
     check_near((double)t.length[EDGES], 7, 0);
-    topology_table_free(&t);
+    tree_table_free(&t);
 }
 
 static void survives_a_file(void **state)
@@ -145,20 +146,20 @@ static void survives_a_file(void **state)
     (void)state;
     scratch_make();
     const char *path = scratch_path("table.safetensors");
-    topology_table t, back;
-    check_status(topology_table_init(&t, N, 1000));
-    check_status(topology_table_init(&back, N, 1000));
+    tree_table t, back;
+    check_status(tree_table_init(&t, N, 1000));
+    check_status(tree_table_init(&back, N, 1000));
     for (uint32_t count = 0; count <= 3000; count += 1500) {
         for (uint32_t i = count < 1500 ? 0 : count - 1500; i < count; i++)
             add(&t, i, (uint8_t)(i % 7));
         safetensors s = {0};
         diag d;
         diag_init(&d);
-        check_status(topology_table_save(&t, &s));
+        check_status(tree_table_save(&t, &s));
         check_status(safetensors_write(&s, path, &d));
         safetensors_free(&s);
         check_status(safetensors_read(&s, path, &d));
-        check_status(topology_table_load(&back, &s, path, &d));
+        check_status(tree_table_load(&back, &s, path, &d));
         check_status(safetensors_unused(&s, path, &d));
         safetensors_free(&s);
         diag_free(&d);
@@ -167,42 +168,42 @@ static void survives_a_file(void **state)
         assert_int_equal(back.refused, t.refused);
         assert_true(back.floor == t.floor);
         for (size_t i = 0; i < t.count; i++) {
-            assert_memory_equal(topology_table_decision(&back, i), topology_table_decision(&t, i),
+            assert_memory_equal(tree_table_decision(&back, i), tree_table_decision(&t, i),
                                 DECISIONS * sizeof(int32_t));
-            assert_int_equal(topology_table_find(&back, topology_table_decision(&t, i)), i);
+            assert_int_equal(tree_table_find(&back, tree_table_decision(&t, i)), i);
             assert_int_equal(back.mark[i], t.mark[i]);
-            check_near(back.g[i], t.g[i], 0);
+            check_near(back.log_evidence[i], t.log_evidence[i], 0);
         }
         if (t.count)
             assert_memory_equal(back.length, t.length, t.count * EDGES * sizeof(float));
     }
-    topology_table_free(&t);
-    topology_table_free(&back);
+    tree_table_free(&t);
+    tree_table_free(&back);
     scratch_remove();
 }
 
 static void files_that_do_not_fit(void **state)
 {
     (void)state;
-    topology_table t, other;
-    check_status(topology_table_init(&t, N, 1000));
+    tree_table t, other;
+    check_status(tree_table_init(&t, N, 1000));
     for (uint32_t i = 0; i < 20; i++)
         add(&t, i, 0);
     for (int kind = 0; kind < 4; kind++) {
         safetensors s = {0};
-        check_status(topology_table_init(&other, kind == 0 ? N + 1 : N, kind == 1 ? 10 : 1000));
+        check_status(tree_table_init(&other, kind == 0 ? N + 1 : N, kind == 1 ? 10 : 1000));
         if (kind == 2)
             t.decision[3] = 2 * 3 + 3; /* one edge too far */
         if (kind < 3)
-            check_status(topology_table_save(&t, &s));
-        assert_int_equal(topology_table_load(&other, &s, "file", NULL), ART_ERR_MISMATCH);
+            check_status(tree_table_save(&t, &s));
+        assert_int_equal(tree_table_load(&other, &s, "file", NULL), ART_ERR_MISMATCH);
         assert_int_equal(other.count, 0);
         safetensors_free(&s);
-        topology_table_free(&other);
+        tree_table_free(&other);
     }
-    topology_table_free(&t);
-    assert_int_equal(topology_table_init(&t, 2, 100), ART_ERR_USAGE);
-    assert_int_equal(topology_table_init(&t, 5, 7), ART_ERR_USAGE);
+    tree_table_free(&t);
+    assert_int_equal(tree_table_init(&t, 2, 100), ART_ERR_USAGE);
+    assert_int_equal(tree_table_init(&t, 5, 7), ART_ERR_USAGE);
 }
 
 int main(void)

@@ -39,8 +39,8 @@ int figure_run(figure *out, session *s, uint64_t seed, int sizes, int threads, i
     out->sizes = sizes;
     for (int i = 0; i < sizes && !status; i++) {
         embedding_bench b;
-        status = embedding_bench_open(&b, SCALING_TAXA[i], FIGURE_TREES, USUAL_HIDDEN, USUAL_HEADS,
-                                      seed, team);
+        status = embedding_bench_open(&b, SCALING_TAXA[i], FIGURE_TREES, DEFAULT_HIDDEN,
+                                      DEFAULT_HEADS, seed, team);
         for (int curve = 0; curve < FIGURE_CURVES && !status; curve++) {
             if (curve < FIGURE_CURVES - 1)
                 status = embedding_bench_method(&b, (embedding_method)curve);

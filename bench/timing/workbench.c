@@ -84,15 +84,15 @@ static int fill_models(workbench *w)
     model_file *m = &w->file;
     int status = ART_OK;
     if (!m->trees) {
-        m->hidden = USUAL_HIDDEN;
-        m->heads = USUAL_HEADS;
+        m->hidden = DEFAULT_HIDDEN;
+        m->heads = DEFAULT_HEADS;
         status = artreeformer_create(&m->trees, n, m->hidden, m->heads, w->threads);
         if (!status)
             m->trees->ops->initialise(m->trees, w->plan->seed);
     }
     if (!status && !m->branches) {
         w->random_lengths = true;
-        m->branch_hidden = USUAL_BRANCH_HIDDEN;
+        m->branch_hidden = DEFAULT_BRANCH_HIDDEN;
         status = branch_lognormal_create(&m->branches, n, m->branch_hidden, w->threads);
         if (!status)
             m->branches->ops->initialise(m->branches, w->plan->seed);

@@ -8,20 +8,20 @@
 
 void art_fit_defaults(art_fit_settings *s)
 {
-    *s = (art_fit_settings){.hidden = USUAL_HIDDEN,
-                            .heads = USUAL_HEADS,
+    *s = (art_fit_settings){.hidden = DEFAULT_HIDDEN,
+                            .heads = DEFAULT_HEADS,
                             .threads = 1,
                             .seed = 1,
                             .steps = FIT_STEPS,
                             .batch = FIT_BATCH,
                             .rate = FIT_RATE,
-                            .decay = USUAL_DECAY,
+                            .decay = DEFAULT_DECAY,
                             .decay_every = FIT_DECAY_EVERY,
                             .average = FIT_AVERAGE,
                             .average_from = FIT_AVERAGE_FROM};
 }
 
-static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s, onlooker *o)
+static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s, watcher *o)
 {
     train_settings plan = train_defaults();
     plan.steps = s->steps;
@@ -34,7 +34,7 @@ static int fit(art_model *q, const tree_set *trees, const art_fit_settings *s, o
     int status = density_create(&job, q->file.trees, trees->decision, trees->weight, trees->count,
                                 s->batch, PICKS_SYSTEMATIC, s->seed);
     if (!status)
-        status = onlooker_train(o, job, &plan, q->threads);
+        status = watcher_train(o, job, &plan, q->threads);
     if (job)
         job->ops->free(job);
     return status;
@@ -58,7 +58,7 @@ int art_fit(art_model **out, const art_trees *t, const art_fit_settings *setting
         s = *settings;
     if (!settings_are_valid(&s))
         return ART_ERR_USAGE;
-    onlooker eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
+    watcher eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
     art_model *q = NULL;
     int status = model_begin(&q, &t->set.taxa, s.threads);
     if (!status) {

@@ -21,21 +21,21 @@ void art_infer_defaults(art_infer_settings *s)
 {
     *s = (art_infer_settings){.method = ART_COLLAPSED,
                               .prior_rate = MODEL_PRIOR_RATE,
-                              .hidden = USUAL_HIDDEN,
-                              .heads = USUAL_HEADS,
-                              .branch_hidden = USUAL_BRANCH_HIDDEN,
+                              .hidden = DEFAULT_HIDDEN,
+                              .heads = DEFAULT_HEADS,
+                              .branch_hidden = DEFAULT_BRANCH_HIDDEN,
                               .threads = 1,
                               .seed = 1,
-                              .standard_error = COLLAPSED_ERROR,
-                              .rounds = COLLAPSED_USUAL_ROUNDS,
-                              .fit_steps = TABLE_FIT_STEPS,
-                              .table_bytes = COLLAPSED_MEMORY,
+                              .standard_error = DEFAULT_STANDARD_ERROR,
+                              .rounds = DEFAULT_ROUNDS,
+                              .fit_steps = NETWORK_FIT_STEPS,
+                              .table_bytes = DEFAULT_TABLE_MEMORY,
                               .steps = VBPI_STEPS,
                               .anneal_steps = VBPI_ANNEAL,
                               .particles = VBPI_PARTICLES,
                               .tree_rate = VBPI_TREE_RATE,
                               .branch_rate = VBPI_BRANCH_RATE,
-                              .decay = USUAL_DECAY,
+                              .decay = DEFAULT_DECAY,
                               .decay_every = VBPI_DECAY_EVERY};
 }
 
@@ -67,7 +67,7 @@ static int make_networks(art_model *q, const subst_model *model, const art_infer
 
 /* Topologies and lengths learned together. */
 static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
-                      const subst_model *model, const art_infer_settings *s, onlooker *o)
+                      const subst_model *model, const art_infer_settings *s, watcher *o)
 {
     train_settings plan = train_defaults();
     plan.steps = s->steps;
@@ -83,53 +83,53 @@ static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
     if (!status)
         status = variational_create(&job, &source, s->particles, ESTIMATOR_VIMCO_GEOMETRIC);
     if (!status)
-        status = onlooker_train(o, job, &plan, q->threads);
+        status = watcher_train(o, job, &plan, q->threads);
     if (job)
         job->ops->free(job);
     target_free(goal);
     return status;
 }
 
-static bool is_late(const onlooker *o)
+static bool is_late(const watcher *o)
 {
-    return o->wish == ART_HURRY;
+    return o->wish == ART_FINISH_NOW;
 }
 
-static int make_rounds(collapsed *c, onlooker *o)
+static int make_rounds(rounds *c, watcher *o)
 {
     int status = ART_OK;
     o->value = -HUGE_VAL;
-    while (!status && c->stage != COLLAPSED_DONE) {
-        const collapsed_stage stage = c->stage;
+    while (!status && c->stage != ROUNDS_DONE) {
+        const rounds_stage stage = c->stage;
         if (is_late(o))
-            collapsed_hurry(c);
-        status = collapsed_advance(c, o->diag);
-        const bool fits = stage == COLLAPSED_FIT || stage == COLLAPSED_POLISH;
+            rounds_finish_now(c);
+        status = rounds_advance(c, o->diag);
+        const bool fits = stage == ROUNDS_FIT || stage == ROUNDS_POLISH;
         if (!status && o->progress && !fits && c->table.count)
-            o->value = collapsed_log_table(c);
+            o->value = rounds_log_table(c);
         if (!status)
-            status = onlooker_look(o);
+            status = watcher_look(o);
     }
     return status;
 }
 
-static int make_answer(answer *out, collapsed *c, art_model *q, const art_infer_settings *s,
-                       onlooker *o)
+static int make_answer(answer *out, rounds *c, art_model *q, const art_infer_settings *s,
+                       watcher *o)
 {
-    const answer_settings plan = {PARTICLES,         SAMPLE,          MOST_PASSES,
-                                  s->standard_error, API_CACHE_BYTES, s->seed};
-    answering *a;
-    int status = answering_create(&a, c, q->file.branches, &q->file.taxa, &plan);
-    while (!status && a->stage != ANSWER_DONE) {
+    const final_settings plan = {PARTICLES,         SAMPLE,          MOST_PASSES,
+                                 s->standard_error, API_CACHE_BYTES, s->seed};
+    final_sampling *a;
+    int status = final_sampling_create(&a, c, q->file.branches, &q->file.taxa, &plan);
+    while (!status && a->stage != FINAL_DONE) {
         if (is_late(o))
-            answering_hurry(a);
-        status = answering_advance(a, o->diag);
+            final_sampling_finish_now(a);
+        status = final_sampling_advance(a, o->diag);
         if (!status)
-            status = onlooker_look(o);
+            status = watcher_look(o);
     }
     if (!status)
-        status = answering_finish(a, out);
-    answering_free(a);
+        status = final_sampling_finish(a, out);
+    final_sampling_free(a);
     return status;
 }
 
@@ -148,21 +148,21 @@ static void keep_answer(art_model *q, answer *found, diag *d)
 
 /* Lengths integrated out. */
 static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
-                           const subst_model *model, const art_infer_settings *s, onlooker *o)
+                           const subst_model *model, const art_infer_settings *s, watcher *o)
 {
-    branch_problem problem = {0};
-    collapsed *c = NULL;
+    branch_posterior problem = {0};
+    rounds *c = NULL;
     answer found = {0};
-    collapsed_settings plan = collapsed_defaults(s->seed);
-    plan.capacity = topology_table_capacity(a->data.n_taxa, (double)s->table_bytes);
+    rounds_settings plan = rounds_defaults(s->seed);
+    plan.capacity = tree_table_capacity(a->data.n_taxa, (double)s->table_bytes);
     plan.rounds = s->rounds;
     plan.fit.steps = s->fit_steps;
-    plan.fit.polish = s->gap;
+    plan.fit.polish = s->fit_kl;
     plan.error = s->standard_error;
     plan.sampled = answer_draws(PARTICLES);
-    int status = branch_problem_init(&problem, &a->data, row, model, s->prior_rate);
+    int status = branch_posterior_init(&problem, &a->data, row, model, s->prior_rate);
     if (!status)
-        status = collapsed_create(&c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
+        status = rounds_create(&c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
     if (!status)
         status = make_rounds(c, o);
     if (!status)
@@ -170,8 +170,8 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     if (!status)
         keep_answer(q, &found, o->diag);
     posterior_free(&found.posterior);
-    collapsed_free(c);
-    branch_problem_free(&problem);
+    rounds_free(c);
+    branch_posterior_free(&problem);
     return status;
 }
 
@@ -185,8 +185,8 @@ static bool settings_are_valid(const art_infer_settings *s)
                is_within(s->tree_rate, DBL_MIN, 1) && is_within(s->branch_rate, DBL_MIN, 1) &&
                is_within(s->decay, DBL_MIN, 1) && s->decay_every >= 0;
     return both && s->method == ART_COLLAPSED && is_within(s->standard_error, DBL_MIN, 10) &&
-           s->rounds >= 1 && s->rounds <= COLLAPSED_ROUNDS && s->fit_steps >= 1 &&
-           is_within(s->gap, 0, 100);
+           s->rounds >= 1 && s->rounds <= ROUNDS_MOST && s->fit_steps >= 1 &&
+           is_within(s->fit_kl, 0, 100);
 }
 
 int art_infer(art_model **out, const art_alignment *a, const char *model,
@@ -200,7 +200,7 @@ int art_infer(art_model **out, const art_alignment *a, const char *model,
         s = *settings;
     if (!settings_are_valid(&s))
         return ART_ERR_USAGE;
-    onlooker eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
+    watcher eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
     art_model *q = NULL;
     subst_model parsed;
     int *row = NULL;

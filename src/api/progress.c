@@ -2,26 +2,26 @@
 
 #include <stdbool.h>
 
-int onlooker_look(onlooker *o)
+int watcher_look(watcher *o)
 {
-    const bool has_stopped = o->wish != ART_GO_ON && o->wish != ART_HURRY;
+    const bool has_stopped = o->wish != ART_GO_ON && o->wish != ART_FINISH_NOW;
     if (o->progress && !has_stopped)
         o->wish = o->progress(o->context, ++o->pieces, o->value);
-    return o->wish == ART_GO_ON || o->wish == ART_HURRY ? ART_OK : ART_ERR_STOPPED;
+    return o->wish == ART_GO_ON || o->wish == ART_FINISH_NOW ? ART_OK : ART_ERR_STOPPED;
 }
 
-int onlooker_train(onlooker *o, task *job, const train_settings *plan, pool *threads)
+int watcher_train(watcher *o, task *job, const train_settings *plan, pool *threads)
 {
     trainer *loop = NULL;
     train_report report;
     int status = trainer_create(&loop, job, plan, threads);
-    while (!status && loop->step < plan->steps && o->wish != ART_HURRY) {
+    while (!status && loop->step < plan->steps && o->wish != ART_FINISH_NOW) {
         status = trainer_advance(loop, o->diag);
         if (status)
             break;
         trainer_report(loop, &report);
         o->value = report.objective;
-        status = onlooker_look(o);
+        status = watcher_look(o);
     }
     if (!status && plan->average > 0)
         trainer_swap_average(loop);

@@ -6,20 +6,20 @@
 #include "base/diag.h"
 #include "train/trainer.h"
 
-typedef struct onlooker {
+typedef struct watcher {
     art_progress *progress; /* NULL: nobody */
     void *context;
     diag *diag; /* where messages go; may be NULL */
     int64_t pieces;
     int wish;
     double value; /* that is shown */
-} onlooker;
+} watcher;
 
 /* Shows the value after a piece of work. ART_ERR_STOPPED if the wish is to stop. */
-int onlooker_look(onlooker *o);
+int watcher_look(watcher *o);
 
 /* Trains until the steps are made or there is hurry. The model is left with the average of its
  * weights where the plan has one. */
-int onlooker_train(onlooker *o, task *job, const train_settings *plan, pool *threads);
+int watcher_train(watcher *o, task *job, const train_settings *plan, pool *threads);
 
 #endif

@@ -5,13 +5,13 @@ cpu_level cpu_best(void)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-        return CPU_PLAIN;
+        return CPU_GENERIC;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return CPU_AVX512;
     return CPU_AVX2;
 #else
-    return CPU_PLAIN;
+    return CPU_GENERIC;
 #endif
 }
 

@@ -2,7 +2,7 @@
 #ifndef BASE_CPU_H
 #define BASE_CPU_H
 
-typedef enum cpu_level { CPU_PLAIN, CPU_AVX2, CPU_AVX512 } cpu_level;
+typedef enum cpu_level { CPU_GENERIC, CPU_AVX2, CPU_AVX512 } cpu_level;
 
 /* The best level that this machine and this build have. */
 cpu_level cpu_best(void);

@@ -14,7 +14,7 @@ enum {
 
 #define SMALL_STEP 0.25 /* of x: such a step is taken without a second look */
 
-int partial_store_init(partial_store *s, const branch_problem *p, size_t count)
+int partial_store_init(partial_store *s, const branch_posterior *p, size_t count)
 {
     memset(s, 0, sizeof *s);
     const size_t patterns = p->tiles * TILE;
@@ -42,19 +42,19 @@ void partial_store_free(partial_store *s)
     memset(s, 0, sizeof *s);
 }
 
-size_t partial_store_memory(const branch_problem *p, size_t count)
+size_t partial_store_memory(const branch_posterior *p, size_t count)
 {
     return count *
            (p->partial * sizeof(double) + p->tiles * TILE * sizeof(int32_t) + sizeof(partial));
 }
 
-partial partial_of_taxon(const branch_problem *p, int32_t taxon)
+partial partial_of_taxon(const branch_posterior *p, int32_t taxon)
 {
     return (partial){.value = p->tip + (size_t)taxon * p->tiles * 4 * TILE, .categories = 1};
 }
 
 /* Multiplies the patterns whose numbers have become small by a power of two. */
-static void lift(partial *out, size_t first, size_t tiles)
+static void rescale(partial *out, size_t first, size_t tiles)
 {
     const size_t stride = (size_t)out->categories * 4;
     for (size_t k = first * TILE; k < (first + tiles) * TILE; k++) {
@@ -71,7 +71,7 @@ static void lift(partial *out, size_t first, size_t tiles)
 }
 
 void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
-                       const double *py, const branch_problem *p, size_t first, size_t tiles)
+                       const double *py, const branch_posterior *p, size_t first, size_t tiles)
 {
     double *value = out->value + first * 4 * TILE * (size_t)out->categories;
     double least = p->kernel->combine(value, partial_from(x, first, px), partial_from(y, first, py),
@@ -85,23 +85,24 @@ void partial_join_part(partial *out, const partial *x, const double *px, const p
     for (size_t k = first * TILE; k < (first + tiles) * TILE; k++)
         out->shift[k] = partial_shift(x, k) + partial_shift(y, k);
     if (low)
-        lift(out, first, tiles);
+        rescale(out, first, tiles);
 }
 
 void partial_join(partial *out, const partial *x, const double *px, const partial *y,
-                  const double *py, const branch_problem *p)
+                  const double *py, const branch_posterior *p)
 {
     out->shifted = 0;
     partial_join_part(out, x, px, y, py, p, 0, p->tiles);
 }
 
-int32_t partial_shift_between(const branch_problem *p, const partial *x, const partial *y, size_t k)
+int32_t partial_shift_between(const branch_posterior *p, const partial *x, const partial *y,
+                              size_t k)
 {
     int32_t shift = partial_shift(x, k) + partial_shift(y, k);
     return p->invariant && p->invariant[k] > 0 && shift > SHIFT_MOST ? SHIFT_MOST : shift;
 }
 
-int branch_edge_init(branch_edge *e, const branch_problem *p)
+int branch_edge_init(branch_edge *e, const branch_posterior *p)
 {
     memset(e, 0, sizeof *e);
     e->problem = p;
@@ -122,9 +123,9 @@ void branch_edge_free(branch_edge *e)
     memset(e, 0, sizeof *e);
 }
 
-void branch_edge_meet(branch_edge *e, const partial *x, const partial *y)
+void branch_edge_set(branch_edge *e, const partial *x, const partial *y)
 {
-    const branch_problem *p = e->problem;
+    const branch_posterior *p = e->problem;
     const double *invariant = p->invariant;
     e->x = x;
     e->y = y;
@@ -133,23 +134,23 @@ void branch_edge_meet(branch_edge *e, const partial *x, const partial *y)
             e->invariant[k] = ldexp(invariant[k], partial_shift_between(p, x, y, k));
         invariant = e->invariant;
     }
-    p->kernel->meet(e->coefficient, partial_from(x, 0, NULL), partial_from(y, 0, NULL), invariant,
-                    &p->model, p->tiles);
+    p->kernel->edge_likelihood(e->coefficient, partial_from(x, 0, NULL), partial_from(y, 0, NULL),
+                               invariant, &p->model, p->tiles);
 }
 
-static partial_growth grow(branch_edge *e, double root)
+static partial_growth grow(branch_edge *e, double cbrt_length)
 {
     const int terms = e->problem->terms;
     double *value = e->growth, *first = value + terms, *second = first + terms;
-    branch_growth(value, first, second, e->problem, root * root * root);
+    branch_growth(value, first, second, e->problem, cbrt_length * cbrt_length * cbrt_length);
     return (partial_growth){value, first, second};
 }
 
-double branch_edge_log_likelihood(branch_edge *e, double root)
+double branch_edge_log_likelihood(branch_edge *e, double cbrt_length)
 {
-    const branch_problem *p = e->problem;
-    double sum =
-        p->kernel->log_sum(e->coefficient, p->weight, grow(e, root).value, p->terms, p->tiles);
+    const branch_posterior *p = e->problem;
+    double sum = p->kernel->log_sum(e->coefficient, p->weight, grow(e, cbrt_length).value, p->terms,
+                                    p->tiles);
     if (e->x->shifted || e->y->shifted) {
         double bits = 0;
         for (size_t k = 0; k < p->tiles * TILE; k++)
@@ -159,20 +160,21 @@ double branch_edge_log_likelihood(branch_edge *e, double root)
     return sum;
 }
 
-void branch_edge_slopes(double out[2], branch_edge *e, double root)
+void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length)
 {
-    const branch_problem *p = e->problem;
-    p->kernel->slopes(out, e->coefficient, p->weight, grow(e, root), p->terms, p->tiles);
+    const branch_posterior *p = e->problem;
+    p->kernel->slopes(out, e->coefficient, p->weight, grow(e, cbrt_length), p->terms, p->tiles);
 }
 
-double branch_edge_prior(const branch_problem *p, double root)
+double branch_edge_prior(const branch_posterior *p, double cbrt_length)
 {
-    return log(3 * p->prior_rate * root * root) - p->prior_rate * root * root * root;
+    return log(3 * p->prior_rate * cbrt_length * cbrt_length) -
+           p->prior_rate * cbrt_length * cbrt_length * cbrt_length;
 }
 
 double branch_edge_inspect(branch_edge *e, branch_state *b)
 {
-    const double x = b->root;
+    const double x = b->cbrt_length;
     double l[2];
     branch_edge_slopes(l, e, x);
     const double pull = l[0] - e->problem->prior_rate;
@@ -189,7 +191,7 @@ double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
 {
     double low = cbrt(BRANCH_SHORTEST), high = cbrt(BRANCH_LONGEST), promised = 0;
     for (int i = 0; i < MOST_STEPS; i++) {
-        const double bend = branch_edge_inspect(e, b), x = b->root;
+        const double bend = branch_edge_inspect(e, b), x = b->cbrt_length;
         const double gain = b->slope * b->slope / (2 * fmax(fabs(bend), 1e-300));
         if (i == 0)
             promised = gain;
@@ -201,7 +203,7 @@ double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
         next = fmin(fmax(next, x / 4), 4 * x);
         if (next != x && !(next > low && next < high))
             next = sqrt(low * high);
-        b->root = next;
+        b->cbrt_length = next;
         if (bend < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
             break;
     }

@@ -4,12 +4,12 @@
  *
  *     branch_edge e;
  *     status = branch_edge_init(&e, &problem);
- *     branch_edge_meet(&e, x, y);                     one pass over the two partials
- *     gain = branch_edge_improve(&e, &root, ...);     any number of lengths after that
- *     value = branch_edge_log_likelihood(&e, root);
+ *     branch_edge_set(&e, x, y);                     one pass over the two partials
+ *     gain = branch_edge_improve(&e, &cbrt_length, ...);     any number of lengths after that
+ *     value = branch_edge_log_likelihood(&e, cbrt_length);
  *     branch_edge_free(&e);
  *
- * Lengths are handled as their cube roots ("root", the x of branch_posterior.h). */
+ * Lengths are handled as their cube roots ("cbrt_length", the x of branch_posterior.h). */
 #ifndef BRANCH_BRANCH_EDGE_H
 #define BRANCH_BRANCH_EDGE_H
 
@@ -33,12 +33,12 @@ typedef struct partial_store {
     int32_t *shift;
 } partial_store;
 
-int partial_store_init(partial_store *s, const branch_problem *p, size_t count);
+int partial_store_init(partial_store *s, const branch_posterior *p, size_t count);
 void partial_store_free(partial_store *s); /* safe on a zeroed one */
-size_t partial_store_memory(const branch_problem *p, size_t count);
+size_t partial_store_memory(const branch_posterior *p, size_t count);
 
 /* The partial of a taxon. */
-partial partial_of_taxon(const branch_problem *p, int32_t taxon);
+partial partial_of_taxon(const branch_posterior *p, int32_t taxon);
 
 /* The power of two of pattern k. */
 static inline int32_t partial_shift(const partial *p, size_t k)
@@ -56,49 +56,49 @@ static inline partial_arm partial_from(const partial *p, size_t tile, const doub
 /* out = (P x) * (Q y), with the transitions px and py: the partial at the node where the
  * branches to x and to y meet. out is neither x nor y. */
 void partial_join(partial *out, const partial *x, const double *px, const partial *y,
-                  const double *py, const branch_problem *p);
+                  const double *py, const branch_posterior *p);
 
 /* The same on the tiles first .. first + tiles - 1 only; out->shifted is 0 before the first of
  * them. */
 void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
-                       const double *py, const branch_problem *p, size_t first, size_t tiles);
+                       const double *py, const branch_posterior *p, size_t first, size_t tiles);
 
 /* The power of two of pattern k where two partials meet. It is limited where the site may be
  * invariant: then it is, and the scaled number is still one. */
-int32_t partial_shift_between(const branch_problem *p, const partial *x, const partial *y,
+int32_t partial_shift_between(const branch_posterior *p, const partial *x, const partial *y,
                               size_t k);
 
 typedef struct branch_edge {
-    const branch_problem *problem;
+    const branch_posterior *problem;
     const partial *x, *y; /* that met last */
     double *coefficient;  /* [tiles][1 + T][TILE] */
     double *growth;       /* [3][T] */
     double *invariant;    /* [tiles][TILE], scaled as the partials are */
 } branch_edge;
 
-int branch_edge_init(branch_edge *e, const branch_problem *p);
+int branch_edge_init(branch_edge *e, const branch_posterior *p);
 void branch_edge_free(branch_edge *e); /* safe on a zeroed one */
 
 /* The coefficients of the branch between x and y. */
-void branch_edge_meet(branch_edge *e, const partial *x, const partial *y);
+void branch_edge_set(branch_edge *e, const partial *x, const partial *y);
 
 /* The log-likelihood of the data at a length; -inf where a pattern is impossible. */
-double branch_edge_log_likelihood(branch_edge *e, double root);
+double branch_edge_log_likelihood(branch_edge *e, double cbrt_length);
 
 /* Its first two derivatives by the length. */
-void branch_edge_slopes(double out[2], branch_edge *e, double root);
+void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length);
 
 /* The part of f that is this branch's own: log prior and the change to x. */
-double branch_edge_prior(const branch_problem *p, double root);
+double branch_edge_prior(const branch_posterior *p, double cbrt_length);
 
 /* What is known of a branch: its length, and the derivatives of f by x there. */
 typedef struct branch_state {
-    double root;
+    double cbrt_length;
     double slope;     /* f' when last inspected, for improve: before its last step */
-    double curvature; /* -f'' then, or 1 / (2 root^2) if it is less */
+    double curvature; /* -f'' then, or 1 / (2 cbrt_length^2) if it is less */
 } branch_state;
 
-/* Slope and curvature at b->root. With l', l'' the derivatives of the log-likelihood by the
+/* Slope and curvature at b->cbrt_length. With l', l'' the derivatives of the log-likelihood by the
  * length,
  *     f'  = 3 x^2 (l' - rate) + 2 / x
  *     f'' = 6 x (l' - rate) + 9 x^4 l'' - 2 / x^2.
@@ -107,7 +107,7 @@ double branch_edge_inspect(branch_edge *e, branch_state *b);
 
 /* Newton steps in x. One step is enough if it is a small one: the other branches will move too.
  * Otherwise steps follow until one is, or until one promises to gain less than `enough`. Returns
- * the gain that the first step promises, f'^2 / (2 |f''|). The root stays between those of
+ * the gain that the first step promises, f'^2 / (2 |f''|). The cbrt_length stays between those of
  * BRANCH_SHORTEST and BRANCH_LONGEST. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough);
 

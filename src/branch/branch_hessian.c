@@ -14,7 +14,7 @@ enum {
 };
 
 struct branch_hessian {
-    const branch_problem *problem;
+    const branch_posterior *problem;
     size_t chunk;    /* tiles that are done together */
     size_t vector;   /* numbers of a partial on them */
     double *row;     /* [E][vector] Y, by place in the order children before parents */
@@ -38,7 +38,7 @@ struct branch_hessian {
 /* The parts of the block of doubles; returns how many numbers they take. */
 static size_t lay_out(branch_hessian *h, double *memory)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const size_t edges = (size_t)p->n_edges, patterns = h->chunk * TILE;
     const size_t terms = ((size_t)p->edge_terms + 7) / 8 * 8;
     const struct {
@@ -62,7 +62,7 @@ static size_t lay_out(branch_hessian *h, double *memory)
     return total;
 }
 
-static void set_sizes(branch_hessian *h, const branch_problem *p)
+static void set_sizes(branch_hessian *h, const branch_posterior *p)
 {
     const size_t edges = (size_t)p->n_edges, tile = (size_t)p->model.n_categories * 4 * TILE;
     h->problem = p;
@@ -71,14 +71,14 @@ static void set_sizes(branch_hessian *h, const branch_problem *p)
     h->vector = h->chunk * tile;
 }
 
-size_t branch_hessian_memory(const branch_problem *p)
+size_t branch_hessian_memory(const branch_posterior *p)
 {
     branch_hessian h = {0};
     set_sizes(&h, p);
     return lay_out(&h, NULL) * sizeof(double) + 2 * (size_t)p->n_edges * sizeof(int32_t);
 }
 
-int branch_hessian_create(branch_hessian **out, const branch_problem *p)
+int branch_hessian_create(branch_hessian **out, const branch_posterior *p)
 {
     *out = NULL;
     branch_hessian *h = mem_zeros(1, sizeof *h);
@@ -146,7 +146,7 @@ static partial_arm vector_arm(const branch_hessian *h, const double *vector)
  * derivatives by the branch above v make h->site and h->first. */
 static void differentiate(branch_hessian *h, const branch_solver *s, int32_t v, span at)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const int32_t place = h->place[v];
     const partial *down = &s->down[v], *outside = branch_outside(s, v);
     const double *weight = p->weight + at.first * TILE;
@@ -184,7 +184,7 @@ static int32_t own_shift(const branch_solver *s, int32_t v, size_t k)
 }
 
 /* vector *= 2^own_shift, pattern by pattern. */
-static void lift(double *vector, const branch_solver *s, int32_t v, span at)
+static void rescale(double *vector, const branch_solver *s, int32_t v, span at)
 {
     const size_t bases = 4 * (size_t)s->problem->model.n_categories;
     for (size_t k = 0; k < at.tiles * TILE; k++) {
@@ -200,7 +200,7 @@ static void lift(double *vector, const branch_solver *s, int32_t v, span at)
  * that is below, carried through the branch above v. */
 static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v, span at)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const partial_kernels *kernel = p->kernel;
     const int categories = p->model.n_categories;
     const double *transition = branch_transition_at(s, v);
@@ -210,24 +210,24 @@ static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v,
                    at.tiles);
     kernel->weigh(h->scratch, h->factor, &p->model, at.tiles);
     if (shifted) {
-        lift(h->scratch, s, v, at);
-        lift(passed_of(h, a), s, v, at);
-        lift(passed_of(h, b), s, v, at);
+        rescale(h->scratch, s, v, at);
+        rescale(passed_of(h, a), s, v, at);
+        rescale(passed_of(h, b), s, v, at);
     }
     const int32_t from_a = h->begin[a], from_b = h->begin[b];
     kernel->dots(h->pairs + (size_t)from_a * (size_t)p->n_edges + from_b, (size_t)p->n_edges,
                  row_of(h, from_a), a - from_a + 1, row_of(h, from_b), b - from_b + 1, h->vector,
                  h->scratch, numbers_of(h, at));
     for (int32_t i = from_a; i <= a; i++)
-        kernel->carry(row_of(h, i), passed_of(h, b), transition, categories, at.tiles);
+        kernel->propagate(row_of(h, i), passed_of(h, b), transition, categories, at.tiles);
     for (int32_t i = from_b; i <= b; i++)
-        kernel->carry(row_of(h, i), passed_of(h, a), transition, categories, at.tiles);
+        kernel->propagate(row_of(h, i), passed_of(h, a), transition, categories, at.tiles);
 }
 
 /* The branch above v with itself and with all below it. */
 static void pair_with_below(branch_hessian *h, const branch_solver *s, int32_t v, span at)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const int32_t place = h->place[v], begin = h->begin[place];
     p->kernel->spread(h->scratch, partial_from(branch_outside(s, v), at.first, h->rate),
                       p->model.n_categories, at.tiles);
@@ -258,14 +258,15 @@ static void add_squares(branch_hessian *h, span at)
 
 static void prepare(branch_hessian *h, const branch_solver *s)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const size_t edges = (size_t)p->n_edges;
     for (int32_t i = 0; i < p->n_edges; i++) {
         int32_t v = s->order[i];
         h->place[v] = i;
         h->begin[i] = v < p->n_taxa ? i : h->begin[h->place[s->tree.child[v][0]]];
         branch_transition_slope(h->slope + (size_t)i * (size_t)p->edge_terms, p,
-                                s->branch[v].root * s->branch[v].root * s->branch[v].root);
+                                s->branch[v].cbrt_length * s->branch[v].cbrt_length *
+                                    s->branch[v].cbrt_length);
     }
     memset(h->pairs, 0, edges * edges * sizeof *h->pairs);
     memset(h->same, 0, edges * sizeof *h->same);
@@ -276,18 +277,19 @@ static void prepare(branch_hessian *h, const branch_solver *s)
 static void change_variables(double *gradient, double *hessian, const branch_hessian *h,
                              const branch_solver *s)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     const int32_t edges = p->n_edges;
     for (int32_t i = 0; i < edges; i++) {
         const int32_t v = s->order[i], row = node_edge(v, p->n_taxa);
-        const double x = s->branch[v].root, pull = h->first[i] - p->prior_rate;
+        const double x = s->branch[v].cbrt_length, pull = h->first[i] - p->prior_rate;
         gradient[row] = 3 * x * x * pull + 2 / x;
         for (int32_t j = 0; j < edges; j++) {
             const int32_t u = s->order[j], column = node_edge(u, p->n_taxa);
             double second = h->pairs[i * edges + j] + h->pairs[j * edges + i];
             if (i == j)
                 second += h->same[i];
-            double value = 3 * x * x * (3 * s->branch[u].root * s->branch[u].root) * second;
+            double value =
+                3 * x * x * (3 * s->branch[u].cbrt_length * s->branch[u].cbrt_length) * second;
             if (i == j)
                 value += 6 * x * pull - 2 / (x * x);
             hessian[row * edges + column] = value;
@@ -298,7 +300,7 @@ static void change_variables(double *gradient, double *hessian, const branch_hes
 void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
                             const branch_solver *s)
 {
-    const branch_problem *p = h->problem;
+    const branch_posterior *p = h->problem;
     prepare(h, s);
     for (size_t first = 0; first < p->tiles; first += h->chunk) {
         span at = {first, p->tiles - first < h->chunk ? p->tiles - first : h->chunk};

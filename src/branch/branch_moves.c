@@ -25,7 +25,7 @@ typedef struct arm {
 } arm;
 
 struct branch_moves {
-    const branch_problem *problem;
+    const branch_posterior *problem;
     const branch_solver *solver;
     int radius;
     branch_edge edge;
@@ -42,7 +42,7 @@ struct branch_moves {
     void *context;
 };
 
-int branch_moves_create(branch_moves **out, const branch_problem *p, int radius)
+int branch_moves_create(branch_moves **out, const branch_posterior *p, int radius)
 {
     *out = NULL;
     branch_moves *m = mem_zeros(1, sizeof *m);
@@ -77,7 +77,7 @@ void branch_moves_free(branch_moves *m)
     free(m);
 }
 
-size_t branch_moves_memory(const branch_problem *p, int radius)
+size_t branch_moves_memory(const branch_posterior *p, int radius)
 {
     return partial_store_memory(p, (size_t)radius + 3) +
            p->tiles * TILE * (size_t)(p->terms + 2) * sizeof(double);
@@ -96,14 +96,14 @@ static double cube(double x)
 /* What a branch adds to the diagonal Laplace approximation besides the likelihood. */
 static double own_part(const branch_moves *m, branch_state b)
 {
-    return branch_edge_prior(m->problem, b.root) + 0.5 * log(2 * M_PI / b.curvature);
+    return branch_edge_prior(m->problem, b.cbrt_length) + 0.5 * log(2 * M_PI / b.curvature);
 }
 
 static void set_arm(branch_moves *m, arm *a, const partial *end, branch_state state)
 {
     a->end = end;
     a->state = state;
-    branch_transition(a->transition, m->problem, cube(state.root));
+    branch_transition(a->transition, m->problem, cube(state.cbrt_length));
 }
 
 /* The partial at the node where two arms meet. */
@@ -117,9 +117,9 @@ static const partial *join(branch_moves *m, int slot, const arm *a, const arm *b
 /* Fits the branch of a against what is at its other end. */
 static void fit(branch_moves *m, arm *a, const partial *other)
 {
-    branch_edge_meet(&m->edge, a->end, other);
+    branch_edge_set(&m->edge, a->end, other);
     branch_edge_improve(&m->edge, &a->state, ENOUGH);
-    branch_transition(a->transition, m->problem, cube(a->state.root));
+    branch_transition(a->transition, m->problem, cube(a->state.cbrt_length));
 }
 
 /* Around the middle branch, with a and b at one end of it and c and d at the other. The middle
@@ -145,7 +145,7 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     const partial *below = join(m, 0, a, b), *above = join(m, 1, c, d);
     e->end = below;
     fit(m, e, above);
-    double score = base + branch_edge_log_likelihood(&m->edge, e->state.root);
+    double score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->arm[i].state);
     if (score < cutoff - NNI_SLACK)
@@ -158,7 +158,7 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     fit(m, b, join(m, 2, e, a));
     e->end = join(m, 0, a, b);
     fit(m, e, above);
-    score = base + branch_edge_log_likelihood(&m->edge, e->state.root);
+    score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->arm[i].state);
     return score;
@@ -169,7 +169,7 @@ void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES]
 {
     for (int i = 0; i < NNI_BRANCHES; i++) {
         node[i] = m->node[i];
-        length[i] = cube(m->arm[i].state.root);
+        length[i] = cube(m->arm[i].state.cbrt_length);
     }
 }
 
@@ -209,7 +209,8 @@ enum { MOVED, NEAR, FAR, ALONG, BESIDE };
 static void put(branch_moves *m, way w, const partial *near)
 {
     const branch_state whole = m->solver->branch[w.v];
-    const branch_state half = {.root = whole.root * cbrt(0.5), .curvature = whole.curvature};
+    const branch_state half = {.cbrt_length = whole.cbrt_length * cbrt(0.5),
+                               .curvature = whole.curvature};
     arm *moved = &m->arm[MOVED], *a = &m->arm[NEAR], *b = &m->arm[FAR];
     const double base = m->base - own_part(m, whole);
     m->scored++;
@@ -217,14 +218,15 @@ static void put(branch_moves *m, way w, const partial *near)
     set_arm(m, b, behind(m->solver, w), half);
     moved->state = m->moved;
     fit(m, moved, join(m, 0, a, b));
-    double score = base + branch_edge_log_likelihood(&m->edge, moved->state.root);
+    double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
     score += own_part(m, moved->state) + 2 * own_part(m, half);
-    if (score < m->cutoff - SPR_SLACK - SPR_PER_CHANGE * m->problem->n_sites * cube(whole.root))
+    if (score <
+        m->cutoff - SPR_SLACK - SPR_PER_CHANGE * m->problem->n_sites * cube(whole.cbrt_length))
         return;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
     fit(m, moved, join(m, 0, a, b));
-    score = base + branch_edge_log_likelihood(&m->edge, moved->state.root);
+    score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
     score += own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
     if (score >= m->cutoff)
         m->visit(m->context, m->from, w.v, score);
@@ -252,12 +254,12 @@ static void move_from(branch_moves *m, way cut, const way side[2])
 {
     const branch_solver *s = m->solver;
     const branch_state first = s->branch[side[0].v], second = s->branch[side[1].v];
-    branch_state merged = {.root = cbrt(cube(first.root) + cube(second.root))};
+    branch_state merged = {.cbrt_length = cbrt(cube(first.cbrt_length) + cube(second.cbrt_length))};
     m->from = cut.v;
     m->moved = s->branch[cut.v];
     m->arm[MOVED].end = behind(s, cut);
-    branch_transition(m->arm[MOVED].transition, m->problem, cube(m->moved.root));
-    branch_edge_meet(&m->edge, behind(s, side[0]), behind(s, side[1]));
+    branch_transition(m->arm[MOVED].transition, m->problem, cube(m->moved.cbrt_length));
+    branch_edge_set(&m->edge, behind(s, side[0]), behind(s, side[1]));
     branch_edge_improve(&m->edge, &merged, ENOUGH);
     m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
               own_part(m, second) + own_part(m, merged);

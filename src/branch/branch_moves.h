@@ -23,11 +23,11 @@ typedef struct branch_moves branch_moves;
 
 /* Workspace of one thread, for subtree moves over a distance of up to `radius` branches. The
  * problem is borrowed. */
-int branch_moves_create(branch_moves **out, const branch_problem *problem, int radius);
+int branch_moves_create(branch_moves **out, const branch_posterior *problem, int radius);
 void branch_moves_free(branch_moves *m); /* NULL is fine */
 
 /* Bytes that it allocates. */
-size_t branch_moves_memory(const branch_problem *problem, int radius);
+size_t branch_moves_memory(const branch_posterior *problem, int radius);
 
 /* The topology that the moves start from: s, at its mode and inspected. s is borrowed and must
  * not change while moves are scored. */

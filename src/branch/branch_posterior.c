@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fill_tips(branch_problem *p, const site_patterns *s)
+static void fill_tips(branch_posterior *p, const site_patterns *s)
 {
     for (int i = 0; i < p->n_taxa; i++) {
         const uint8_t *state = s->state + (size_t)i * s->count;
@@ -24,7 +24,7 @@ static void fill_tips(branch_problem *p, const site_patterns *s)
 }
 
 /* p_invariant times the frequency of the bases that all taxa may share. */
-static void fill_invariant(branch_problem *p, const site_patterns *s)
+static void fill_invariant(branch_posterior *p, const site_patterns *s)
 {
     for (size_t k = 0; k < s->count; k++) {
         int common = STATE_ANY;
@@ -36,8 +36,8 @@ static void fill_invariant(branch_problem *p, const site_patterns *s)
     }
 }
 
-int branch_problem_init(branch_problem *p, const alignment *a, const int *taxon,
-                        const subst_model *model, double prior_rate)
+int branch_posterior_init(branch_posterior *p, const alignment *a, const int *taxon,
+                          const subst_model *model, double prior_rate)
 {
     memset(p, 0, sizeof *p);
     if (a->n_taxa < 3 || !(prior_rate > 0) || !isfinite(prior_rate))
@@ -56,7 +56,7 @@ int branch_problem_init(branch_problem *p, const alignment *a, const int *taxon,
     p->terms = categories * (model->is_jc ? 1 : 3);
     p->edge_terms = categories * (int)mat4_terms(model->is_jc);
     p->partial = p->tiles * (size_t)categories * 4 * TILE;
-    branch_problem_use(p, cpu_best());
+    branch_posterior_use(p, cpu_best());
     status = ART_ERR_NOMEM;
     p->tip = mem_aligned((size_t)p->n_taxa * p->tiles, 4 * TILE * sizeof *p->tip);
     p->weight = mem_aligned(p->tiles, TILE * sizeof *p->weight);
@@ -73,11 +73,11 @@ int branch_problem_init(branch_problem *p, const alignment *a, const int *taxon,
 out:
     site_patterns_free(&patterns);
     if (status)
-        branch_problem_free(p);
+        branch_posterior_free(p);
     return status;
 }
 
-void branch_problem_free(branch_problem *p)
+void branch_posterior_free(branch_posterior *p)
 {
     free(p->tip);
     free(p->weight);
@@ -85,12 +85,12 @@ void branch_problem_free(branch_problem *p)
     memset(p, 0, sizeof *p);
 }
 
-void branch_problem_use(branch_problem *p, cpu_level level)
+void branch_posterior_use(branch_posterior *p, cpu_level level)
 {
     p->kernel = partial_kernels_at(level, p->model.is_jc);
 }
 
-void branch_transition(double *transition, const branch_problem *p, double b)
+void branch_transition(double *transition, const branch_posterior *p, double b)
 {
     const subst_model *m = &p->model;
     for (int c = 0; c < m->n_categories; c++) {
@@ -108,7 +108,7 @@ void branch_transition(double *transition, const branch_problem *p, double b)
     }
 }
 
-void branch_transition_slope(double *transition, const branch_problem *p, double b)
+void branch_transition_slope(double *transition, const branch_posterior *p, double b)
 {
     const subst_model *m = &p->model;
     for (int c = 0; c < m->n_categories; c++) {
@@ -126,7 +126,8 @@ void branch_transition_slope(double *transition, const branch_problem *p, double
     }
 }
 
-void branch_growth(double *value, double *first, double *second, const branch_problem *p, double b)
+void branch_growth(double *value, double *first, double *second, const branch_posterior *p,
+                   double b)
 {
     const subst_model *m = &p->model;
     const int per_category = m->is_jc ? 1 : 3;

@@ -17,7 +17,7 @@
 #include "subst/subst_model.h"
 #include "seq/alignment.h"
 
-typedef struct branch_problem {
+typedef struct branch_posterior {
     int n_taxa;
     int n_edges;       /* 2N - 3 */
     double prior_rate; /* of the exponential prior, 1 / mean */
@@ -32,25 +32,26 @@ typedef struct branch_problem {
     int edge_terms;    /* numbers of a transition in all categories */
     size_t partial;    /* numbers of an inner node's partial */
     const partial_kernels *kernel;
-} branch_problem;
+} branch_posterior;
 
 /* taxon[i] is the row of the alignment that is taxon i of the trees; NULL keeps the order.
  * Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa or a rate that is not
  * positive. */
-int branch_problem_init(branch_problem *p, const alignment *a, const int *taxon,
-                        const subst_model *model, double prior_rate);
-void branch_problem_free(branch_problem *p); /* safe on a zeroed one */
+int branch_posterior_init(branch_posterior *p, const alignment *a, const int *taxon,
+                          const subst_model *model, double prior_rate);
+void branch_posterior_free(branch_posterior *p); /* safe on a zeroed one */
 
 /* Uses the kernels of a level that the machine has, instead of the best. */
-void branch_problem_use(branch_problem *p, cpu_level level);
+void branch_posterior_use(branch_posterior *p, cpu_level level);
 
 /* The transitions of a branch of length b in all categories, [edge_terms]. */
-void branch_transition(double *transition, const branch_problem *p, double b);
+void branch_transition(double *transition, const branch_posterior *p, double b);
 
 /* Their derivatives by b, in the same form. */
-void branch_transition_slope(double *transition, const branch_problem *p, double b);
+void branch_transition_slope(double *transition, const branch_posterior *p, double b);
 
 /* The factors of partial_growth at length b, [terms] each. */
-void branch_growth(double *value, double *first, double *second, const branch_problem *p, double b);
+void branch_growth(double *value, double *first, double *second, const branch_posterior *p,
+                   double b);
 
 #endif

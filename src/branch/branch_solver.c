@@ -10,7 +10,7 @@
 
 enum { CHUNK = 2 }; /* tiles that go through the tree together when lengths are given */
 
-static int32_t n_nodes(const branch_problem *p)
+static int32_t n_nodes(const branch_posterior *p)
 {
     return topology_nodes(p->n_taxa);
 }
@@ -21,12 +21,12 @@ static int32_t top_node(const branch_solver *s)
 }
 
 /* Both sides of every node, but for the lower sides of leaves. */
-static size_t n_partials(const branch_problem *p)
+static size_t n_partials(const branch_posterior *p)
 {
     return 2 * (size_t)n_nodes(p) - (size_t)p->n_taxa;
 }
 
-size_t branch_solver_memory(const branch_problem *p)
+size_t branch_solver_memory(const branch_posterior *p)
 {
     const size_t nodes = (size_t)n_nodes(p);
     const size_t per_node = sizeof(branch_state) + (size_t)p->edge_terms * sizeof(double) +
@@ -37,7 +37,7 @@ size_t branch_solver_memory(const branch_problem *p)
 
 static void place_partials(branch_solver *s)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     const partial *next = s->store.item;
     for (int32_t v = 0; v < n_nodes(p); v++) {
         s->down[v] = v < p->n_taxa ? partial_of_taxon(p, v) : *next++;
@@ -45,7 +45,7 @@ static void place_partials(branch_solver *s)
     }
 }
 
-int branch_solver_create(branch_solver **out, const branch_problem *p)
+int branch_solver_create(branch_solver **out, const branch_posterior *p)
 {
     *out = NULL;
     branch_solver *s = mem_zeros(1, sizeof *s);
@@ -90,11 +90,11 @@ void branch_solver_free(branch_solver *s)
     free(s);
 }
 
-static void set_root(branch_solver *s, int32_t v, double root)
+static void set_cbrt_length(branch_solver *s, int32_t v, double cbrt_length)
 {
-    s->branch[v].root = root;
+    s->branch[v].cbrt_length = cbrt_length;
     branch_transition(s->transition + (size_t)v * (size_t)s->problem->edge_terms, s->problem,
-                      root * root * root);
+                      cbrt_length * cbrt_length * cbrt_length);
 }
 
 /* A node is entered before what is below it and left after. */
@@ -121,27 +121,27 @@ static void walk(branch_solver *s)
 
 void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     topology_build(&s->tree, decision);
     topology_postorder(s->order, &s->tree);
     walk(s);
     for (int e = 0; e < p->n_edges; e++)
-        set_root(s, edge_node(e, p->n_taxa),
-                 cbrt(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
+        set_cbrt_length(s, edge_node(e, p->n_taxa),
+                        cbrt(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
 }
 
-void branch_solver_move(branch_solver *s, const double *root)
+void branch_solver_move(branch_solver *s, const double *cbrt_length)
 {
     for (int e = 0; e < s->problem->n_edges; e++)
-        set_root(s, edge_node(e, s->problem->n_taxa), root[e]);
+        set_cbrt_length(s, edge_node(e, s->problem->n_taxa), cbrt_length[e]);
 }
 
 void branch_solver_lengths(double *length, const branch_solver *s)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     for (int e = 0; e < p->n_edges; e++) {
-        double root = s->branch[edge_node(e, p->n_taxa)].root;
-        length[e] = root * root * root;
+        double cbrt_length = s->branch[edge_node(e, p->n_taxa)].cbrt_length;
+        length[e] = cbrt_length * cbrt_length * cbrt_length;
     }
 }
 
@@ -162,14 +162,14 @@ static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
 
 static void meet(branch_solver *s, int32_t v)
 {
-    branch_edge_meet(&s->edge, &s->down[v], branch_outside(s, v));
+    branch_edge_set(&s->edge, &s->down[v], branch_outside(s, v));
 }
 
 /* All of down, and of up if both are wanted; a few tiles at a time, so that they stay in the
  * cache on their way. */
 static void pass(branch_solver *s, int both)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     for (int32_t v = 1; v < n_nodes(p); v++)
         s->down[v].shifted = s->up[v].shifted = 0;
     for (size_t first = 0; first < p->tiles; first += CHUNK) {
@@ -186,7 +186,7 @@ static void pass(branch_solver *s, int both)
 static double value_at_top(branch_solver *s)
 {
     meet(s, top_node(s));
-    return branch_edge_log_likelihood(&s->edge, s->branch[top_node(s)].root);
+    return branch_edge_log_likelihood(&s->edge, s->branch[top_node(s)].cbrt_length);
 }
 
 double branch_solver_value(branch_solver *s)
@@ -199,7 +199,7 @@ double branch_solver_density(const branch_solver *s, double log_likelihood)
 {
     double sum = log_likelihood;
     for (int32_t v = 1; v < n_nodes(s->problem); v++)
-        sum += branch_edge_prior(s->problem, s->branch[v].root);
+        sum += branch_edge_prior(s->problem, s->branch[v].cbrt_length);
     return sum;
 }
 
@@ -211,14 +211,14 @@ void branch_solver_refresh(branch_solver *s)
 void branch_solver_slopes(double out[2], branch_solver *s, int32_t v)
 {
     meet(s, v);
-    branch_edge_slopes(out, &s->edge, s->branch[v].root);
+    branch_edge_slopes(out, &s->edge, s->branch[v].cbrt_length);
 }
 
 /* One sweep: every branch once, in an order in which the partials of the next one cost one or
  * two joins. Returns the promised gain. */
 static double sweep(branch_solver *s, double enough)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     double gain = 0;
     for (int i = 0; i < 2 * p->n_edges; i++) {
         const int32_t v = s->tour[i];
@@ -229,7 +229,7 @@ static double sweep(branch_solver *s, double enough)
             }
             meet(s, v);
             gain += branch_edge_improve(&s->edge, &s->branch[v], enough);
-            set_root(s, v, s->branch[v].root);
+            set_cbrt_length(s, v, s->branch[v].cbrt_length);
         } else if (~v >= p->n_taxa) {
             s->down[~v].shifted = 0;
             join_down(s, ~v, 0, p->tiles);
@@ -261,7 +261,7 @@ int branch_solver_inspect(branch_solver *s)
 
 int branch_solver_mode(branch_solver *s, double tolerance)
 {
-    const branch_problem *p = s->problem;
+    const branch_posterior *p = s->problem;
     const double enough = tolerance / p->n_edges / 10;
     double gain = HUGE_VAL;
     pass(s, 0);

@@ -20,7 +20,7 @@
 #include "tree/topology.h"
 
 typedef struct branch_solver {
-    const branch_problem *problem;
+    const branch_posterior *problem;
     topology tree;
     int32_t *order;       /* [E] nodes, children before parents */
     int32_t *tour;        /* [2E] a walk around the tree: v on the way down, ~v on the way up */
@@ -49,11 +49,11 @@ static inline const partial *branch_outside(const branch_solver *s, int32_t v)
 }
 
 /* The problem is borrowed. */
-int branch_solver_create(branch_solver **out, const branch_problem *problem);
+int branch_solver_create(branch_solver **out, const branch_posterior *problem);
 void branch_solver_free(branch_solver *s); /* NULL is fine */
 
 /* Bytes that a solver allocates for a problem. */
-size_t branch_solver_memory(const branch_problem *problem);
+size_t branch_solver_memory(const branch_posterior *problem);
 
 /* A topology, decision [N-3], and lengths [E] by edge number, forced into the range
  * BRANCH_SHORTEST .. BRANCH_LONGEST. O(N). */
@@ -61,7 +61,7 @@ void branch_solver_set(branch_solver *s, const int32_t *decision, const double *
 
 /* Other lengths of the same topology, as cube roots [E] by edge number, taken as they are:
  * positive. O(N). */
-void branch_solver_move(branch_solver *s, const double *root);
+void branch_solver_move(branch_solver *s, const double *cbrt_length);
 
 /* The lengths [E] by edge number. */
 void branch_solver_lengths(double *length, const branch_solver *s);

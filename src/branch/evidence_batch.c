@@ -5,16 +5,16 @@
 
 #include <stdlib.h>
 
-struct evidence_team {
+struct evidence_batch {
     pool *threads;
     topology_evidence **worker; /* [threads] */
     evidence_job *job;
 };
 
-int evidence_team_create(evidence_team **out, const branch_problem *problem, pool *threads)
+int evidence_batch_create(evidence_batch **out, const branch_posterior *problem, pool *threads)
 {
     *out = NULL;
-    evidence_team *t = mem_zeros(1, sizeof *t);
+    evidence_batch *t = mem_zeros(1, sizeof *t);
     if (!t)
         return ART_ERR_NOMEM;
     int status = ART_ERR_NOMEM;
@@ -28,11 +28,11 @@ int evidence_team_create(evidence_team **out, const branch_problem *problem, poo
     *out = t;
     return ART_OK;
 out:
-    evidence_team_free(t);
+    evidence_batch_free(t);
     return status;
 }
 
-void evidence_team_free(evidence_team *t)
+void evidence_batch_free(evidence_batch *t)
 {
     if (!t)
         return;
@@ -44,21 +44,21 @@ void evidence_team_free(evidence_team *t)
 
 static void run_job(void *context, int task, int index)
 {
-    evidence_team *team = context;
+    evidence_batch *team = context;
     evidence_job *job = &team->job[task];
     topology_evidence *t = team->worker[index];
     job->status = topology_evidence_mode(t, job->decision, job->length, job->tolerance);
     if (job->status)
         return;
     job->laplace = t->laplace;
-    topology_evidence_gauss(t, job->shape);
+    topology_evidence_proposal(t, job->shape);
     job->shrink = t->gauss.shrink;
     if (job->shape == EVIDENCE_FULL)
         job->full_laplace = t->full_laplace;
     topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
 }
 
-void evidence_team_run(evidence_team *t, evidence_job *job, int count)
+void evidence_batch_run(evidence_batch *t, evidence_job *job, int count)
 {
     t->job = job;
     pool_run(t->threads, count, run_job, t);

@@ -1,10 +1,10 @@
 /* evidence_batch.h: the evidence of many topologies (topology_evidence.h), threads over trees.
  *
- *     evidence_team *team;
- *     status = evidence_team_create(&team, &problem, threads);
+ *     evidence_batch *team;
+ *     status = evidence_batch_create(&team, &problem, threads);
  *     evidence_job job[n] = {{.decision = .., .length = .., .draws = 20, .stream = ..}, ..};
- *     evidence_team_run(team, job, n);
- *     evidence_team_free(team);
+ *     evidence_batch_run(team, job, n);
+ *     evidence_batch_free(team);
  *
  * A job depends on itself alone: results are the same on any number of threads and in any
  * company. Nothing is allocated after create. */
@@ -31,12 +31,12 @@ typedef struct evidence_job {
     log_mean weights;    /* of the draws: those of earlier calls stay */
 } evidence_job;
 
-typedef struct evidence_team evidence_team;
+typedef struct evidence_batch evidence_batch;
 
 /* The problem and the threads (may be NULL) are borrowed. */
-int evidence_team_create(evidence_team **out, const branch_problem *problem, pool *threads);
-void evidence_team_free(evidence_team *t); /* NULL is fine */
+int evidence_batch_create(evidence_batch **out, const branch_posterior *problem, pool *threads);
+void evidence_batch_free(evidence_batch *t); /* NULL is fine */
 
-void evidence_team_run(evidence_team *t, evidence_job *job, int count);
+void evidence_batch_run(evidence_batch *t, evidence_job *job, int count);
 
 #endif

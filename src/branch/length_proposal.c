@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int branch_gauss_init(branch_gauss *g, int n_edges)
+int length_proposal_init(length_proposal *g, int n_edges)
 {
     memset(g, 0, sizeof *g);
     const size_t edges = (size_t)n_edges;
@@ -16,11 +16,11 @@ int branch_gauss_init(branch_gauss *g, int n_edges)
     g->factor = mem_zeros(edges * edges, sizeof *g->factor);
     if (g->mode && g->factor)
         return ART_OK;
-    branch_gauss_free(g);
+    length_proposal_free(g);
     return ART_ERR_NOMEM;
 }
 
-void branch_gauss_free(branch_gauss *g)
+void length_proposal_free(length_proposal *g)
 {
     free(g->mode);
     free(g->factor);
@@ -28,7 +28,7 @@ void branch_gauss_free(branch_gauss *g)
 }
 
 /* log q(mode) = log det(factor) - E/2 log(2 pi) */
-static void set_peak(branch_gauss *g)
+static void set_peak(length_proposal *g)
 {
     const ptrdiff_t n = g->n_edges;
     g->log_peak = -0.5 * (double)n * log(2 * M_PI);
@@ -36,7 +36,7 @@ static void set_peak(branch_gauss *g)
         g->log_peak += log(g->factor[i * n + i]);
 }
 
-void branch_gauss_set_diagonal(branch_gauss *g, const double *mode, const double *curvature)
+void length_proposal_set_diagonal(length_proposal *g, const double *mode, const double *curvature)
 {
     const ptrdiff_t n = g->n_edges;
     memcpy(g->mode, mode, (size_t)n * sizeof *mode);
@@ -73,8 +73,8 @@ static int cholesky(double *a, ptrdiff_t n)
     return 1;
 }
 
-void branch_gauss_set(branch_gauss *g, const double *mode, const double *hessian,
-                      const double *curvature)
+void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
+                         const double *curvature)
 {
     static const double shrinks[] = {0, 0.001, 0.01, 0.1, 0.5, 1};
     const ptrdiff_t n = g->n_edges;
@@ -95,7 +95,7 @@ void branch_gauss_set(branch_gauss *g, const double *mode, const double *hessian
 }
 
 /* With z standard normal, y = factor^-T z has precision factor factor^T. */
-double branch_gauss_draw(double *x, const branch_gauss *g, rng *r, double *scratch)
+double length_proposal_draw(double *x, const length_proposal *g, rng *r, double *scratch)
 {
     const ptrdiff_t n = g->n_edges;
     double square = 0;
@@ -113,7 +113,7 @@ double branch_gauss_draw(double *x, const branch_gauss *g, rng *r, double *scrat
     return g->log_peak - 0.5 * square;
 }
 
-double branch_gauss_log_density(const branch_gauss *g, const double *x)
+double length_proposal_log_density(const length_proposal *g, const double *x)
 {
     const ptrdiff_t n = g->n_edges;
     double square = 0;

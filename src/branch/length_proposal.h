@@ -14,30 +14,30 @@
 
 #include "base/rng.h"
 
-typedef struct branch_gauss {
+typedef struct length_proposal {
     int n_edges;     /* E */
     int diagonal;    /* only the diagonal of factor is used */
     double *mode;    /* [E] */
     double *factor;  /* [E][E], lower triangle: A = factor factor^T */
     double log_peak; /* log q(mode) */
     double shrink;
-} branch_gauss;
+} length_proposal;
 
-int branch_gauss_init(branch_gauss *g, int n_edges);
-void branch_gauss_free(branch_gauss *g); /* safe on a zeroed one */
+int length_proposal_init(length_proposal *g, int n_edges);
+void length_proposal_free(length_proposal *g); /* safe on a zeroed one */
 
 /* A = diag(curvature), curvature [E] positive. O(E). */
-void branch_gauss_set_diagonal(branch_gauss *g, const double *mode, const double *curvature);
+void length_proposal_set_diagonal(length_proposal *g, const double *mode, const double *curvature);
 
 /* A = -hessian [E][E], which is left unchanged; curvature [E], positive, stands in for what on
  * its diagonal is not. O(E^3 / 6). */
-void branch_gauss_set(branch_gauss *g, const double *mode, const double *hessian,
-                      const double *curvature);
+void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
+                         const double *curvature);
 
 /* Draws x [E] and returns log q(x). scratch [E]. O(E^2 / 2), diagonal O(E). */
-double branch_gauss_draw(double *x, const branch_gauss *g, rng *r, double *scratch);
+double length_proposal_draw(double *x, const length_proposal *g, rng *r, double *scratch);
 
 /* log q(x). O(E^2 / 2). */
-double branch_gauss_log_density(const branch_gauss *g, const double *x);
+double length_proposal_log_density(const length_proposal *g, const double *x);
 
 #endif

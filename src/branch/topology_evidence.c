@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int topology_evidence_create(topology_evidence **out, const branch_problem *p)
+int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
 {
     *out = NULL;
     topology_evidence *t = mem_zeros(1, sizeof *t);
@@ -17,7 +17,7 @@ int topology_evidence_create(topology_evidence **out, const branch_problem *p)
     int status;
     if ((status = branch_solver_create(&t->solver, p)) ||
         (status = branch_hessian_create(&t->hessian, p)) ||
-        (status = branch_gauss_init(&t->gauss, p->n_edges)))
+        (status = length_proposal_init(&t->gauss, p->n_edges)))
         goto out;
     t->second = mem_zeros(edges * (edges + 4), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
@@ -40,12 +40,12 @@ void topology_evidence_free(topology_evidence *t)
         return;
     branch_solver_free(t->solver);
     branch_hessian_free(t->hessian);
-    branch_gauss_free(&t->gauss);
+    length_proposal_free(&t->gauss);
     free(t->second);
     free(t);
 }
 
-size_t topology_evidence_memory(const branch_problem *p)
+size_t topology_evidence_memory(const branch_posterior *p)
 {
     const size_t edges = (size_t)p->n_edges;
     return branch_solver_memory(p) + branch_hessian_memory(p) +
@@ -63,7 +63,7 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
     branch_solver_lengths(length, s);
     for (int e = 0; e < s->problem->n_edges; e++) {
         int32_t v = edge_node(e, s->problem->n_taxa);
-        t->mode[e] = s->branch[v].root;
+        t->mode[e] = s->branch[v].cbrt_length;
         t->curvature[e] = s->branch[v].curvature;
     }
     t->log_density = s->log_density;
@@ -71,16 +71,16 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
     return ART_OK;
 }
 
-void topology_evidence_gauss(topology_evidence *t, evidence_shape shape)
+void topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
 {
     if (shape == EVIDENCE_DIAGONAL) {
-        branch_gauss_set_diagonal(&t->gauss, t->mode, t->curvature);
+        length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
         return;
     }
     branch_solver_move(t->solver, t->mode); /* draws may have moved it */
     branch_solver_refresh(t->solver);
     branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
-    branch_gauss_set(&t->gauss, t->mode, t->second, t->curvature);
+    length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
     t->full_laplace = t->log_density - t->gauss.log_peak;
 }
 
@@ -94,19 +94,19 @@ static double log_prior_density(const double *x, int edges, double rate)
 }
 
 /* Draws x from the proposal, normal distribution and prior mixed; returns its log density there,
- * -inf if x is no root of lengths. */
+ * -inf if x is no cbrt_length of lengths. */
 static double propose(topology_evidence *t, rng *stream)
 {
-    const branch_problem *p = t->solver->problem;
+    const branch_posterior *p = t->solver->problem;
     const int edges = p->n_edges;
     const double part = EVIDENCE_PRIOR / edges;
     double normal;
     if (rng_uniform(stream) < part) {
         for (int e = 0; e < edges; e++)
             t->draw[e] = cbrt(rng_exponential(stream) / p->prior_rate);
-        normal = branch_gauss_log_density(&t->gauss, t->draw);
+        normal = length_proposal_log_density(&t->gauss, t->draw);
     } else {
-        normal = branch_gauss_draw(t->draw, &t->gauss, stream, t->scratch);
+        normal = length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
         for (int e = 0; e < edges; e++)
             if (!(t->draw[e] > 0))
                 return -HUGE_VAL;

@@ -19,7 +19,7 @@
  *     status = topology_evidence_create(&t, &problem);            one per thread
  *     status = topology_evidence_mode(t, decision, length, BRANCH_TOLERANCE);
  *     g = t->laplace;                                             diagonal
- *     topology_evidence_gauss(t, EVIDENCE_FULL);
+ *     topology_evidence_proposal(t, EVIDENCE_FULL);
  *     g = t->full_laplace;
  *     log_mean m = {0};
  *     topology_evidence_sample(t, &m, (length_draws){0}, 100, rng_at(seed, RNG_TREE_LENGTHS, step,
@@ -44,7 +44,7 @@ typedef enum evidence_shape {
 typedef struct topology_evidence {
     branch_solver *solver;
     branch_hessian *hessian;
-    branch_gauss gauss;
+    length_proposal gauss;
     double *second;      /* [E][E] of the Hessian */
     double *mode;        /* [E] x, by edge number */
     double *curvature;   /* [E] */
@@ -52,15 +52,15 @@ typedef struct topology_evidence {
     double *scratch;     /* [E] */
     double log_density;  /* f at the mode */
     double laplace;      /* diagonal */
-    double full_laplace; /* after topology_evidence_gauss with EVIDENCE_FULL */
+    double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL */
 } topology_evidence;
 
 /* The problem is borrowed. */
-int topology_evidence_create(topology_evidence **out, const branch_problem *problem);
+int topology_evidence_create(topology_evidence **out, const branch_posterior *problem);
 void topology_evidence_free(topology_evidence *t); /* NULL is fine */
 
 /* Bytes that one allocates for a problem. */
-size_t topology_evidence_memory(const branch_problem *problem);
+size_t topology_evidence_memory(const branch_posterior *problem);
 
 /* Finds the mode for decision [N-3] from length [E], which becomes the mode's lengths.
  * ART_ERR_NUMERIC if there is none to be found. */
@@ -68,7 +68,7 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
                            double tolerance);
 
 /* Makes the normal distribution at the mode. Full: one refresh of the partials and one Hessian. */
-void topology_evidence_gauss(topology_evidence *t, evidence_shape shape);
+void topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
 /* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have
  * log_weight and log_likelihood -inf and length 0. Each array may be NULL. */

@@ -14,12 +14,12 @@
 const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
                 "standard error of the log evidence that is wanted"),
-    OPTION_REAL(collapsed_options, news, "--news", OPTIONAL, OPTION_ABOVE_0, 1,
+    OPTION_REAL(collapsed_options, new_mass, "--new-mass | --news", OPTIONAL, OPTION_ABOVE_0, 1,
                 "rounds end when draws bring no more than this share of the posterior"),
-    OPTION_REAL(collapsed_options, gap, "--gap", OPTIONAL, 0, 100,
+    OPTION_REAL(collapsed_options, fit_kl, "--fit-kl | --gap", OPTIONAL, 0, 100,
                 "after the rounds the network is fitted until it is this close to the table, in "
                 "nats; 0: it is not, but with a time limit as long as the time allows"),
-    OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, COLLAPSED_ROUNDS,
+    OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, ROUNDS_MOST,
                "rounds of fitting and drawing, at most"),
     OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
                "steps of fitting in a round, at most"),
@@ -41,39 +41,39 @@ static const double POLISH_WITH_LIMIT = 0.002;
 
 typedef struct work {
     job *j;
-    collapsed *c;
+    rounds *c;
     progress line;
-    collapsed_stage shown; /* by the line */
-    int rounds;            /* that are reported */
-    double last_seconds;   /* of the last draws and a pass, expected; 0 if not known */
-    answer_settings plan;
-    answering *a;      /* NULL during the rounds */
-    answer_stage part; /* shown by the line */
+    rounds_stage shown;  /* by the line */
+    int rounds;          /* that are reported */
+    double last_seconds; /* of the last draws and a pass, expected; 0 if not known */
+    final_settings plan;
+    final_sampling *a; /* NULL during the rounds */
+    final_stage part;  /* shown by the line */
 } work;
 
 static int begin_answer(work *w)
 {
-    return answering_create(&w->a, w->c, w->j->branches, &w->j->data.taxa, &w->plan);
+    return final_sampling_create(&w->a, w->c, w->j->branches, &w->j->data.taxa, &w->plan);
 }
 
 static int save(void *context, safetensors *s)
 {
     work *w = context;
-    int status = collapsed_save(w->c, s);
-    return status || !w->a ? status : answering_save(w->a, s);
+    int status = rounds_save(w->c, s);
+    return status || !w->a ? status : final_sampling_save(w->a, s);
 }
 
 static int load(void *context, safetensors *s, const char *file, diag *d)
 {
     work *w = context;
-    int status = collapsed_load(w->c, s, file, d);
+    int status = rounds_load(w->c, s, file, d);
     w->rounds = w->c->n_rounds;
-    if (status || !table_sampler_is_saved(s))
+    if (status || !tree_sampler_is_saved(s))
         return status;
-    if (w->c->stage != COLLAPSED_DONE)
+    if (w->c->stage != ROUNDS_DONE)
         return tensor_parts_error(d, file, "an answer before the end of the rounds");
     status = begin_answer(w);
-    return status ? status : answering_load(w->a, s, file, d);
+    return status ? status : final_sampling_load(w->a, s, file, d);
 }
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -82,29 +82,29 @@ static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
 static void where(void *context, char *text, size_t size)
 {
     const work *w = context;
-    const collapsed *c = w->c;
+    const rounds *c = w->c;
     if (w->a && w->a->trainer)
         snprintf(text, size, "step %lld of %d of fitting branch lengths",
-                 (long long)w->a->trainer->step, ANSWER_LENGTH_STEPS);
+                 (long long)w->a->trainer->step, FINAL_LENGTH_STEPS);
     else if (w->a)
-        snprintf(text, size, "the answer after %.0f draws", table_sampler_draws(w->a->sampler));
+        snprintf(text, size, "the answer after %.0f draws", tree_sampler_draws(w->a->sampler));
     else
         snprintf(text, size, "round %d, %s, %zu trees", c->n_rounds + 1, STAGE[c->stage],
                  c->table.count);
 }
 
-static collapsed_settings settings_of(const collapsed_options *o, const job *j, double passes)
+static rounds_settings settings_of(const collapsed_options *o, const job *j, double passes)
 {
     const int n = j->data.alignment.n_taxa;
     const double limit = j->run.set->time_limit;
-    collapsed_settings set = collapsed_defaults((uint64_t)j->run.session->common->seed);
-    set.capacity = topology_table_capacity(n, (double)o->memory);
+    rounds_settings set = rounds_defaults((uint64_t)j->run.session->common->seed);
+    set.capacity = tree_table_capacity(n, (double)o->memory);
     set.fit.batch = (int)o->fit_batch;
     set.fit.rate = o->fit_rate;
     set.fit.steps = o->fit_steps;
     set.rounds = (int)o->rounds;
-    set.news = o->news;
-    set.fit.polish = o->gap > 0 ? o->gap : limit > 0 ? POLISH_WITH_LIMIT : 0;
+    set.new_mass = o->new_mass;
+    set.fit.polish = o->fit_kl > 0 ? o->fit_kl : limit > 0 ? POLISH_WITH_LIMIT : 0;
     set.error = o->se;
     set.sampled = passes;
     return set;
@@ -113,26 +113,26 @@ static collapsed_settings settings_of(const collapsed_options *o, const job *j, 
 /* The line of the stage that it is in. */
 static void show(work *w)
 {
-    const collapsed *c = w->c;
+    const rounds *c = w->c;
     static const char *const UNIT[] = {"trees", "trees", "steps", "draws", "steps", ""};
-    const bool fits = c->stage == COLLAPSED_FIT || c->stage == COLLAPSED_POLISH;
-    const double done = fits                         ? (double)table_fit_steps(&c->fit)
-                        : c->stage == COLLAPSED_DRAW ? (double)c->looked
-                                                     : (double)c->table.count;
-    const double total = c->stage == COLLAPSED_FIT    ? (double)(c->fit.before + c->set.fit.steps)
-                         : c->stage == COLLAPSED_DRAW ? c->set.draws
-                                                      : 0; /* not known */
+    const bool fits = c->stage == ROUNDS_FIT || c->stage == ROUNDS_POLISH;
+    const double done = fits                      ? (double)network_fit_steps(&c->fit)
+                        : c->stage == ROUNDS_DRAW ? (double)c->looked
+                                                  : (double)c->table.count;
+    const double total = c->stage == ROUNDS_FIT    ? (double)(c->fit.before + c->set.fit.steps)
+                         : c->stage == ROUNDS_DRAW ? c->set.draws
+                                                   : 0; /* not known */
     if (c->stage != w->shown)
         progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], total,
                        done);
     w->shown = c->stage;
-    if (fits && c->fit.gap < DBL_MAX)
-        progress_update(&w->line, done, "%.4f nats from the table", c->fit.gap);
+    if (fits && c->fit.fit_kl < DBL_MAX)
+        progress_update(&w->line, done, "%.4f nats from the table", c->fit.fit_kl);
     else
         progress_update(&w->line, done, "round %d", c->n_rounds + 1);
 }
 
-static json_t *round_json(const collapsed_round *r)
+static json_t *round_json(const round_figures *r)
 {
     json_t *out = json_pack("{s:I, s:I, s:f, s:I}", "table_trees", (json_int_t)r->trees,
                             "fit_steps", (json_int_t)r->steps, "log_evidence_table", r->log_table,
@@ -140,9 +140,9 @@ static json_t *round_json(const collapsed_round *r)
     if (out) {
         results_number(out, "log_evidence_network", r->log_network);
         results_number(out, "log_evidence_network_se", r->network_error);
-        results_number(out, "new_weight", r->news);
+        results_number(out, "new_weight", r->new_mass);
         results_number(out, "missed_weight", r->missed);
-        results_number(out, "gap", r->gap);
+        results_number(out, "fit_kl", r->fit_kl);
         results_number(out, "expected_se", r->error);
         json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
     }
@@ -152,9 +152,9 @@ static json_t *round_json(const collapsed_round *r)
 /* The criteria and their values, for every round. */
 static int report(work *w)
 {
-    const collapsed *c = w->c;
-    const collapsed_round *r = &c->round[w->rounds++];
-    const collapsed_settings *set = &c->set;
+    const rounds *c = w->c;
+    const round_figures *r = &c->round[w->rounds++];
+    const rounds_settings *set = &c->set;
     char missed[64] = "";
     if (r->missed > 0)
         snprintf(missed, sizeof missed, ", %.2g had no room in the table", r->missed);
@@ -162,8 +162,8 @@ static int report(work *w)
              "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
              "new weight %.2g (wanted %.2g) in %.0f new trees%s, gap %.3g, expected error "
              "%.2g (%.2g)%s",
-             w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->news,
-             set->news, r->new_trees, missed, r->gap, r->error, set->error,
+             w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->new_mass,
+             set->new_mass, r->new_trees, missed, r->fit_kl, r->error, set->error,
              r->done == 0             ? ""
              : r->error <= set->error ? ": all criteria hold"
                                       : ": the table is full, the draws of the answer do the rest");
@@ -187,9 +187,9 @@ static double answer_reserve(const work *w)
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */
 static void note_cost(work *w, double seconds)
 {
-    const collapsed *c = w->c;
+    const rounds *c = w->c;
     const double trees =
-        answer_pass_trees(c, w->plan.particles) + (c->stage == COLLAPSED_FIT ? c->set.draws : 0);
+        answer_pass_trees(c, w->plan.particles) + (c->stage == ROUNDS_FIT ? c->set.draws : 0);
     if (c->improved >= MEASURED_TREES)
         w->last_seconds = seconds / (double)c->improved * trees;
 }
@@ -198,17 +198,17 @@ static int make_rounds(work *w, const run_work *face)
 {
     run *r = &w->j->run;
     int status = ART_OK;
-    w->shown = COLLAPSED_DONE;
-    while (!status && w->c->stage != COLLAPSED_DONE) {
-        const collapsed_stage stage = w->c->stage;
+    w->shown = ROUNDS_DONE;
+    while (!status && w->c->stage != ROUNDS_DONE) {
+        const rounds_stage stage = w->c->stage;
         const double begun = clock_seconds();
         if (is_near_limit(r, answer_reserve(w))) {
             r->cut_by = r->set->time_limit;
-            collapsed_hurry(w->c);
+            rounds_finish_now(w->c);
         }
         show(w);
-        status = collapsed_advance(w->c, &r->session->diag);
-        if (!status && stage == COLLAPSED_IMPROVE)
+        status = rounds_advance(w->c, &r->session->diag);
+        if (!status && stage == ROUNDS_IMPROVE)
             note_cost(w, clock_seconds() - begun);
         if (!status && w->c->n_rounds > w->rounds)
             status = report(w);
@@ -221,20 +221,20 @@ static int make_rounds(work *w, const run_work *face)
 
 static void show_answer(work *w)
 {
-    const answering *a = w->a;
+    const final_sampling *a = w->a;
     logger *log = &w->j->run.session->log;
-    const bool passes = a->stage == ANSWER_PASSES;
-    const double done = passes       ? table_sampler_draws(a->sampler)
+    const bool passes = a->stage == FINAL_PASSES;
+    const double done = passes       ? tree_sampler_draws(a->sampler)
                         : a->trainer ? (double)a->trainer->step
                                      : 0;
     if (a->stage != w->part && passes)
         progress_start(&w->line, log, "evidence", "draws", 0, done);
     else if (a->stage != w->part)
-        progress_start(&w->line, log, "fitting branch lengths", "steps", ANSWER_LENGTH_STEPS, done);
+        progress_start(&w->line, log, "fitting branch lengths", "steps", FINAL_LENGTH_STEPS, done);
     w->part = a->stage;
     if (passes)
         progress_update(&w->line, done, "standard error %.4f (wanted %.4f)",
-                        table_sampler_error(a->sampler), a->set.error);
+                        tree_sampler_error(a->sampler), a->set.error);
     else
         progress_update(&w->line, done, "%s", "");
 }
@@ -244,14 +244,14 @@ static int make_answer(work *w, const run_work *face)
     run *r = &w->j->run;
     int status = w->a ? ART_OK : begin_answer(w);
     bool is_cut = false; /* said only of what is done: a run that goes on may have more time */
-    w->part = ANSWER_DONE;
-    while (!status && w->a->stage != ANSWER_DONE) {
+    w->part = FINAL_DONE;
+    while (!status && w->a->stage != FINAL_DONE) {
         if (is_near_limit(r, 0)) {
             is_cut = true;
-            answering_hurry(w->a);
+            final_sampling_finish_now(w->a);
         }
         show_answer(w);
-        status = answering_advance(w->a, &r->session->diag);
+        status = final_sampling_advance(w->a, &r->session->diag);
         if (!status)
             status = run_between(r, face);
     }
@@ -263,26 +263,26 @@ static int make_answer(work *w, const run_work *face)
     return status;
 }
 
-static json_t *facts_json(const collapsed *c, const evidence *e)
+static json_t *facts_json(const rounds *c, const evidence *e)
 {
-    const explore_counts *n = explorer_counts(c->explorer);
-    json_t *rounds = json_array();
+    const search_counts *n = tree_search_counts(c->tree_search);
+    json_t *all = json_array();
     for (int i = 0; i < c->n_rounds; i++)
-        json_array_append_new(rounds, round_json(&c->round[i]));
+        json_array_append_new(all, round_json(&c->round[i]));
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method",
-                     "collapsed", "steps", (json_int_t)table_fit_steps(&c->fit), "table_trees",
+                     "collapsed", "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
                      (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
                      "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
                      "explore_scored", (json_int_t)n->scored, "explore_fitted",
-                     (json_int_t)n->fitted, "log_evidence_table", collapsed_log_table(c),
+                     (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
                      "outside_weight", e->outside, "outside_weight_se", e->outside_se,
-                     "failed_draws", (json_int_t)e->failed, "rounds", rounds);
+                     "failed_draws", (json_int_t)e->failed, "rounds", all);
 }
 
 static int finish(work *w, evaluation *e, json_t **facts)
 {
     answer found;
-    int status = answering_finish(w->a, &found);
+    int status = final_sampling_finish(w->a, &found);
     e->evidence = found.evidence;
     e->evidence.cut = w->j->run.cut_by > 0;
     e->posterior = found.posterior;
@@ -304,15 +304,16 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
               .plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
                        (size_t)set->cache, (uint64_t)j->run.session->common->seed}};
     const run_work face = {&w, save, load, where, true};
-    branch_problem problem = {0};
+    branch_posterior problem = {0};
     char memory[FORMAT_SIZE], table[FORMAT_SIZE];
     session *s = j->run.session;
-    const collapsed_settings plan = settings_of(o, j, answer_draws((int)set->particles));
+    const rounds_settings plan = settings_of(o, j, answer_draws((int)set->particles));
     *facts = NULL;
-    int status = branch_problem_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);
+    int status =
+        branch_posterior_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);
     if (!status)
-        status = collapsed_create(&w.c, &problem, &j->data.alignment, j->data.row, j->trees, &plan,
-                                  j->run.threads);
+        status = rounds_create(&w.c, &problem, &j->data.alignment, j->data.row, j->trees, &plan,
+                               j->run.threads);
     if (!status)
         log_info(&s->log,
                  "memory: %s so far, the table of trees as it grows, up to %s, and what the answer "
@@ -327,8 +328,8 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
         status = make_answer(&w, &face);
     if (!status)
         status = finish(&w, e, facts);
-    answering_free(w.a);
-    collapsed_free(w.c);
-    branch_problem_free(&problem);
+    final_sampling_free(w.a);
+    rounds_free(w.c);
+    branch_posterior_free(&problem);
     return status;
 }

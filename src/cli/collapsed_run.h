@@ -8,8 +8,8 @@
 
 typedef struct collapsed_options {
     double se;
-    double news;
-    double gap; /* that is polished to; 0: chosen by whether there is a time limit */
+    double new_mass;
+    double fit_kl; /* that is polished to; 0: chosen by whether there is a time limit */
     int64_t rounds;
     int64_t fit_steps;
     int64_t fit_batch;
@@ -17,14 +17,14 @@ typedef struct collapsed_options {
     int64_t memory;
 } collapsed_options;
 
-#define COLLAPSED_DEFAULTS                                                                      \
-    {                                                                                           \
-        .se = COLLAPSED_ERROR, .news = COLLAPSED_NEWS, .rounds = COLLAPSED_USUAL_ROUNDS,        \
-        .fit_steps = TABLE_FIT_STEPS, .fit_batch = TABLE_FIT_BATCH, .fit_rate = TABLE_FIT_RATE, \
-        .memory = COLLAPSED_MEMORY                                                              \
+#define COLLAPSED_DEFAULTS                                                                    \
+    {                                                                                         \
+        .se = DEFAULT_STANDARD_ERROR, .new_mass = DEFAULT_NEW_MASS, .rounds = DEFAULT_ROUNDS, \
+        .fit_steps = NETWORK_FIT_STEPS, .fit_batch = NETWORK_FIT_BATCH,                       \
+        .fit_rate = NETWORK_FIT_RATE, .memory = DEFAULT_TABLE_MEMORY                          \
     }
 
-/* --se --news --gap --rounds --fit-steps --fit-batch --fit-rate --table-memory */
+/* --se --new-mass --fit-kl --rounds --fit-steps --fit-batch --fit-rate --table-memory */
 extern const option COLLAPSED_OPTIONS[];
 
 /* Infers with j's data, tree model, and branch model, which are fitted; e becomes the answer.

@@ -122,15 +122,16 @@ static int time_trees(double *seconds, const alignment *a, const subst_model *mo
     alignment part;
     const double scale = sqrt(take_part(&part, a));
     const size_t edges = 2 * (size_t)part.n_taxa - 3, n_decisions = (size_t)part.n_taxa - 3;
-    branch_problem problem = {0};
-    evidence_team *team = NULL;
+    branch_posterior problem = {0};
+    evidence_batch *team = NULL;
     evidence_job fit[TREES] = {{0}};
     int32_t *decision = random_trees(TREES, part.n_taxa);
     double *length = mem_zeros(TREES * edges, sizeof *length);
-    int status = decision && length ? branch_problem_init(&problem, &part, NULL, model, PRIOR_RATE)
-                                    : ART_ERR_NOMEM;
+    int status = decision && length
+                     ? branch_posterior_init(&problem, &part, NULL, model, PRIOR_RATE)
+                     : ART_ERR_NOMEM;
     if (!status)
-        status = evidence_team_create(&team, &problem, threads);
+        status = evidence_batch_create(&team, &problem, threads);
     for (size_t i = 0; i < TREES * edges && !status; i++)
         length[i] = 1 / PRIOR_RATE;
     for (size_t i = 0; i < TREES && !status; i++)
@@ -139,10 +140,10 @@ static int time_trees(double *seconds, const alignment *a, const subst_model *mo
                                 .tolerance = BRANCH_TOLERANCE};
     const double start = clock_seconds();
     if (!status)
-        evidence_team_run(team, fit, TREES);
+        evidence_batch_run(team, fit, TREES);
     *seconds = scale * (clock_seconds() - start) / TREES;
-    evidence_team_free(team);
-    branch_problem_free(&problem);
+    evidence_batch_free(team);
+    branch_posterior_free(&problem);
     free(decision);
     free(length);
     return status;
@@ -151,21 +152,21 @@ static int time_trees(double *seconds, const alignment *a, const subst_model *mo
 static int estimate_collapsed(estimate *out, const alignment *a, const estimate_sizes *z,
                               pool *threads)
 {
-    branch_problem problem = {0};
+    branch_posterior problem = {0};
     subst_model model;
-    const explore_settings explore = explore_defaults(1);
+    const search_settings explore = search_defaults(1);
     const int n_threads = pool_threads(threads);
     int status = model_string_parse(&model, "JC", a, NULL);
     if (!status)
-        status = branch_problem_init(&problem, a, NULL, &model, PRIOR_RATE);
+        status = branch_posterior_init(&problem, a, NULL, &model, PRIOR_RATE);
     if (!status)
         status = time_fit(&out->fit_seconds, a, z, threads);
     if (!status)
         status = time_trees(&out->tree_seconds, a, &model, threads);
     if (!status) /* the networks are those of the other method */
-        out->bytes = out->vbpi_bytes + (double)explorer_memory(&problem, &explore, n_threads) +
+        out->bytes = out->vbpi_bytes + (double)tree_search_memory(&problem, &explore, n_threads) +
                      n_threads * (double)topology_evidence_memory(&problem);
-    branch_problem_free(&problem);
+    branch_posterior_free(&problem);
     return status;
 }
 

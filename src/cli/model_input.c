@@ -6,8 +6,8 @@
 #include <string.h>
 
 const option MODEL_OPTIONS[] = {
-    OPTION_FILE(model_settings, path, "--model", REQUIRED,
-                "trained model, the .model.safetensors file of a run"),
+    OPTION_FILE(model_settings, path, "--network | --model", REQUIRED,
+                "trained network, the .model.safetensors file of a run"),
     OPTION_CHOICE(model_settings, weights, "--weights", OPTIONAL, "average|last",
                   "moving average of the weights, where the model has one, or the last ones"),
     OPTION_END,

@@ -20,7 +20,7 @@ typedef struct model_settings {
         .cache_memory = (int64_t)1 << 28 \
     }
 
-/* --model --weights, and apart from them --embedding --cache-memory */
+/* --network --weights, and apart from them --embedding --cache-memory */
 extern const option MODEL_OPTIONS[];
 extern const option MODEL_SPEED_OPTIONS[];
 

@@ -25,10 +25,10 @@ extern const option
 extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
 /* Of fit and parsimony. */
-#define TRAINING_DEFAULTS                                                            \
-    {                                                                                \
-        .steps = FIT_STEPS, .tree_rate = FIT_RATE, .decay = USUAL_DECAY,             \
-        .decay_every = FIT_DECAY_EVERY, .hidden = USUAL_HIDDEN, .heads = USUAL_HEADS \
+#define TRAINING_DEFAULTS                                                                \
+    {                                                                                    \
+        .steps = FIT_STEPS, .tree_rate = FIT_RATE, .decay = DEFAULT_DECAY,               \
+        .decay_every = FIT_DECAY_EVERY, .hidden = DEFAULT_HIDDEN, .heads = DEFAULT_HEADS \
     }
 
 /* What infer and parsimony have besides: particles and annealing. */

@@ -96,7 +96,7 @@ static double blend(float *error, const approximation *a, const compared *c)
     return c->base + a->offset + trust * off;
 }
 
-int table_blend(table_improvement *out, topology_table *t, const tree_estimate *estimate, size_t n)
+int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n)
 {
     compared *by_full = mem_zeros(n, sizeof *by_full),
              *by_laplace = mem_zeros(n, sizeof *by_laplace);
@@ -126,11 +126,11 @@ int table_blend(table_improvement *out, topology_table *t, const tree_estimate *
     for (size_t i = 0; i < n; i++) {
         const size_t tree = estimate[i].tree;
         if (isnan(estimate[i].full))
-            t->g[tree] = blend(&t->error[tree], &out->diagonal, &by_laplace[i]);
+            t->log_evidence[tree] = blend(&t->error[tree], &out->diagonal, &by_laplace[i]);
     }
     for (size_t i = 0; i < n_full; i++)
-        t->g[full[i].tree] = blend(&t->error[full[i].tree], &out->full, &by_full[i]);
-    topology_table_set_offset(t, out->diagonal.offset);
+        t->log_evidence[full[i].tree] = blend(&t->error[full[i].tree], &out->full, &by_full[i]);
+    tree_table_set_offset(t, out->diagonal.offset);
     free(by_full);
     free(by_laplace);
     free(full);
@@ -151,39 +151,38 @@ static int by_laplace(const void *a, const void *b)
 }
 
 /* The best trees that hold the wanted share; returns how many. */
-static size_t choose(ranked *list, const topology_table *t, double share, size_t most, double *held)
+static size_t choose(ranked *list, const tree_table *t, double share, size_t most, double *held)
 {
-    const double all = topology_table_log_sum(t, 0, 0);
+    const double all = tree_table_log_sum(t, 0, 0);
     for (size_t i = 0; i < t->count; i++)
         list[i] = (ranked){t->laplace[i], i};
     qsort(list, t->count, sizeof *list, by_laplace);
     size_t count = 0;
     *held = 0;
     while (count < t->count && count < most && *held < share)
-        *held += exp(t->g[list[count++].tree] - all);
+        *held += exp(t->log_evidence[list[count++].tree] - all);
     return count;
 }
 
 /* Runs the jobs of one chunk; what has a result is appended to done. */
-static size_t run_chunk(tree_estimate *done, topology_table *t, evidence_team *team,
-                        evidence_job *job, double *length, const ranked *list, int count,
-                        table_improvement *out)
+static size_t run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team, evidence_job *job,
+                        double *length, const ranked *list, int count, table_improvement *out)
 {
     size_t n = 0;
     for (int i = 0; i < count; i++) {
         const size_t tree = list[i].tree;
-        job[i].decision = topology_table_decision(t, tree);
+        job[i].decision = tree_table_decision(t, tree);
         job[i].length = length + (size_t)i * t->n_edges;
-        topology_table_lengths(job[i].length, t, tree);
+        tree_table_lengths(job[i].length, t, tree);
     }
-    evidence_team_run(team, job, count);
+    evidence_batch_run(team, job, count);
     for (int i = 0; i < count; i++) {
         if (job[i].status || !isfinite(log_mean_value(&job[i].weights))) {
             out->failed++;
             continue;
         }
-        topology_table_update(t, list[i].tree, job[i].length, job[i].laplace);
-        t->mark[list[i].tree] &= (uint8_t)~TABLE_ROUGH;
+        tree_table_update(t, list[i].tree, job[i].length, job[i].laplace);
+        t->mark[list[i].tree] &= (uint8_t)~TREE_UNFITTED;
         out->ess += log_mean_ess(&job[i].weights) / job[i].draws;
         done[n++] =
             (tree_estimate){list[i].tree, job[i].full_laplace, job[i].laplace, 1, job[i].weights};
@@ -191,7 +190,7 @@ static size_t run_chunk(tree_estimate *done, topology_table *t, evidence_team *t
     return n;
 }
 
-int table_improve(table_improvement *out, topology_table *t, evidence_team *team, double share,
+int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, double share,
                   size_t most, int draws, uint64_t seed, uint32_t step)
 {
     memset(out, 0, sizeof *out);

@@ -49,13 +49,13 @@ typedef struct table_improvement {
 
 /* Sets g and error of the given trees, and the table's offset for the others. All earlier g are
  * forgotten. The estimates are of different trees, n >= 1. Fills the approximations of out. */
-int table_blend(table_improvement *out, topology_table *t, const tree_estimate *estimate, size_t n);
+int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n);
 
 /* Blends for the best trees, by laplace, until they hold `share` of the weight, at most `most`
  * of them; draws >= 2 for each, from streams of (seed, RNG_TREE_LENGTHS, step, place). Also
  * replaces their lengths and laplace by a fresh fit. The same on any number of threads.
  * Allocates for `most` trees at most. */
-int table_improve(table_improvement *out, topology_table *t, evidence_team *team, double share,
+int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, double share,
                   size_t most, int draws, uint64_t seed, uint32_t step);
 
 #endif

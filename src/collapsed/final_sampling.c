@@ -25,26 +25,26 @@ double answer_draws(int k)
     return LEAST_NETWORK * LEAST_PASSES * SAMPLER_REPEATS * k;
 }
 
-double answer_share(const collapsed *c)
+double answer_share(const rounds *c)
 {
     const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
     const double share = outside > 0 ? outside / (outside + c->inside) : 0;
     return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
 }
 
-double answer_pass_trees(const collapsed *c, int k)
+double answer_pass_trees(const rounds *c, int k)
 {
-    const topology_table *t = &c->table;
+    const tree_table *t = &c->table;
     const double share = answer_share(c), draws = (double)SAMPLER_REPEATS * k;
-    const double all = topology_table_log_sum(t, 0, 0);
+    const double all = tree_table_log_sum(t, 0, 0);
     double trees = draws * share; /* if all of them are outside the table */
     for (size_t i = 0; i < t->count; i++)
-        trees += fmin(1, draws * (1 - share) * exp(t->g[i] - all));
+        trees += fmin(1, draws * (1 - share) * exp(t->log_evidence[i] - all));
     return trees;
 }
 
-int answering_create(answering **out, collapsed *c, branch_model *branches, const taxa *names,
-                     const answer_settings *settings)
+int final_sampling_create(final_sampling **out, rounds *c, branch_model *branches,
+                          const taxa *names, const final_settings *settings)
 {
     const sampler_settings plan = {settings->particles, settings->sample, answer_share(c),
                                    settings->seed};
@@ -52,83 +52,83 @@ int answering_create(answering **out, collapsed *c, branch_model *branches, cons
     if (settings->particles < 2 || settings->passes < 1 ||
         settings->passes > INT32_MAX / SAMPLER_REPEATS / settings->particles)
         return ART_ERR_USAGE;
-    answering *a = mem_zeros(1, sizeof *a);
+    final_sampling *a = mem_zeros(1, sizeof *a);
     if (!a)
         return ART_ERR_NOMEM;
     a->c = c;
     a->branches = branches;
     a->set = *settings;
-    collapsed_settle(c);
+    rounds_use_averaged_weights(c);
     int status = c->trees->ops->freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
     if (!status) {
         c->trees->ops->flatten(c->trees, FLATNESS);
-        status = table_sampler_create(&a->sampler, c, names, &plan);
+        status = tree_sampler_create(&a->sampler, c, names, &plan);
     }
     if (status)
-        answering_free(a);
+        final_sampling_free(a);
     else
         *out = a;
     return status;
 }
 
-void answering_free(answering *a)
+void final_sampling_free(final_sampling *a)
 {
     if (!a)
         return;
     trainer_free(a->trainer);
     if (a->fit)
         a->fit->ops->free(a->fit);
-    table_sampler_free(a->sampler);
+    tree_sampler_free(a->sampler);
     a->c->trees->ops->freeze(a->c->trees, 0);
     free(a);
 }
 
-void answering_hurry(answering *a)
+void final_sampling_finish_now(final_sampling *a)
 {
-    a->hurry = true;
+    a->finish_now = true;
 }
 
 /* An error that is small because the large weights have not been met yet is none; but there is an
  * end to waiting for them. */
-static bool is_enough(const answering *a, int passes)
+static bool is_enough(const final_sampling *a, int passes)
 {
-    return passes >= LEAST_PASSES && table_sampler_error(a->sampler) <= a->set.error &&
-           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(table_sampler_pareto(a->sampler)));
+    return passes >= LEAST_PASSES && tree_sampler_error(a->sampler) <= a->set.error &&
+           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(tree_sampler_pareto(a->sampler)));
 }
 
 /* After a pass: whether it was the last. */
-static bool is_over(const answering *a)
+static bool is_over(const final_sampling *a)
 {
-    const int passes = table_sampler_passes(a->sampler);
-    return passes > 0 && table_sampler_between(a->sampler) &&
-           (a->hurry || passes >= a->set.passes || is_enough(a, passes));
+    const int passes = tree_sampler_passes(a->sampler);
+    return passes > 0 && tree_sampler_between(a->sampler) &&
+           (a->finish_now || passes >= a->set.passes || is_enough(a, passes));
 }
 
-static int pass(answering *a)
+static int pass(final_sampling *a)
 {
-    int status = is_over(a) ? ART_OK : table_sampler_advance(a->sampler);
+    int status = is_over(a) ? ART_OK : tree_sampler_advance(a->sampler);
     if (!status && is_over(a))
-        a->stage = ANSWER_LENGTHS;
+        a->stage = FINAL_LENGTHS;
     return status;
 }
 
 /* The amortised model of branch lengths, for draws beyond the table. */
-static int begin_lengths(answering *a)
+static int begin_lengths(final_sampling *a)
 {
-    const particles *draws = table_sampler_particles(a->sampler);
+    const particles *draws = tree_sampler_particles(a->sampler);
     const size_t k = (size_t)draws->k;
     train_settings plan = train_defaults();
-    plan.steps = ANSWER_LENGTH_STEPS;
+    plan.steps = FINAL_LENGTH_STEPS;
     plan.branch_rate = LENGTH_RATE;
     plan.decay = 0.5;
-    plan.decay_every = ANSWER_LENGTH_STEPS / 8;
+    plan.decay_every = FINAL_LENGTH_STEPS / 8;
     double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
     if (!weight)
         return ART_ERR_NOMEM;
     for (size_t i = 0; i < k; i++)
-        top = fmax(top, draws->weight[i]);
+        top = fmax(top, draws->log_weight[i]);
     for (size_t i = 0; i < k; i++)
-        weight[i] = exp(draws->weight[i] - top);
+        weight[i] = exp(draws->log_weight[i] - top);
     int status = branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight,
                                        k, (int)affordable_trees(LENGTH_BATCH, draws->n_taxa, 1),
                                        PICKS_INDEPENDENT, a->set.seed);
@@ -136,43 +136,43 @@ static int begin_lengths(answering *a)
     return status ? status : trainer_create(&a->trainer, a->fit, &plan, a->c->threads);
 }
 
-static int fit_lengths(answering *a, diag *d)
+static int fit_lengths(final_sampling *a, diag *d)
 {
     int status = a->trainer ? ART_OK : begin_lengths(a);
-    if (!status && a->trainer->step < ANSWER_LENGTH_STEPS)
+    if (!status && a->trainer->step < FINAL_LENGTH_STEPS)
         status = trainer_advance(a->trainer, d);
-    if (!status && (a->hurry || a->trainer->step >= ANSWER_LENGTH_STEPS))
-        a->stage = ANSWER_DONE;
+    if (!status && (a->finish_now || a->trainer->step >= FINAL_LENGTH_STEPS))
+        a->stage = FINAL_DONE;
     return status;
 }
 
-int answering_advance(answering *a, diag *d)
+int final_sampling_advance(final_sampling *a, diag *d)
 {
     switch (a->stage) {
-    case ANSWER_PASSES:
+    case FINAL_PASSES:
         return pass(a);
-    case ANSWER_LENGTHS:
+    case FINAL_LENGTHS:
         return fit_lengths(a, d);
-    case ANSWER_DONE:
+    case FINAL_DONE:
         break;
     }
     return ART_OK;
 }
 
-int answering_save(answering *a, safetensors *s)
+int final_sampling_save(final_sampling *a, safetensors *s)
 {
-    int status = table_sampler_save(a->sampler, s);
-    return status || !a->trainer || a->hurry ? status : trainer_save(a->trainer, s);
+    int status = tree_sampler_save(a->sampler, s);
+    return status || !a->trainer || a->finish_now ? status : trainer_save(a->trainer, s);
 }
 
-int answering_load(answering *a, safetensors *s, const char *file, diag *d)
+int final_sampling_load(final_sampling *a, safetensors *s, const char *file, diag *d)
 {
-    int status = table_sampler_load(a->sampler, s, file, d);
+    int status = tree_sampler_load(a->sampler, s, file, d);
     if (status || !trainer_is_saved(s, false))
         return status;
     if (!is_over(a))
         return tensor_parts_error(d, file, "branch lengths fitted before the last pass");
-    a->stage = ANSWER_LENGTHS;
+    a->stage = FINAL_LENGTHS;
     status = begin_lengths(a);
     if (!status)
         status = trainer_load(a->trainer, s, file, d);
@@ -181,11 +181,11 @@ int answering_load(answering *a, safetensors *s, const char *file, diag *d)
     return status;
 }
 
-int answering_finish(answering *a, answer *out)
+int final_sampling_finish(final_sampling *a, answer *out)
 {
-    const collapsed *c = a->c;
+    const rounds *c = a->c;
     memset(out, 0, sizeof *out);
-    int status = table_sampler_finish(a->sampler, &out->evidence, &out->posterior, &out->facts);
-    out->evidence.unfinished = !collapsed_is_complete(c, &c->round[c->n_rounds - 1]);
+    int status = tree_sampler_finish(a->sampler, &out->evidence, &out->posterior, &out->facts);
+    out->evidence.unfinished = !rounds_is_complete(c, &c->round[c->n_rounds - 1]);
     return status;
 }

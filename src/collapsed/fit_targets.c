@@ -54,26 +54,26 @@ static int allocate(fit_targets *f, size_t room, size_t n_decisions)
 }
 
 /* g points to the table's values in falling order; weight and kept are room for what is needed. */
-static void choose(fit_targets *f, const topology_table *t, const double **g, double *weight,
+static void choose(fit_targets *f, const tree_table *t, const double **g, double *weight,
                    size_t *kept, size_t most)
 {
-    const double all = topology_table_log_sum(t, 0, 0);
+    const double all = tree_table_log_sum(t, 0, 0);
     double sum = 0;
     for (size_t i = 0; i < t->count; i++)
         weight[i] = exp(*g[i] - all);
     f->count = fit_targets_thin(kept, f->weight, weight, t->count, most);
     for (size_t i = 0; i < f->count; i++) {
-        const size_t tree = (size_t)(g[kept[i]] - t->g);
-        memcpy(f->decision + i * t->n_decisions, topology_table_decision(t, tree),
+        const size_t tree = (size_t)(g[kept[i]] - t->log_evidence);
+        memcpy(f->decision + i * t->n_decisions, tree_table_decision(t, tree),
                t->n_decisions * sizeof *f->decision);
-        f->log_p[i] = t->g[tree] - all;
+        f->log_p[i] = t->log_evidence[tree] - all;
         sum += f->weight[i];
     }
     for (size_t i = 0; i < f->count; i++)
         f->weight[i] /= sum;
 }
 
-int fit_targets_choose(fit_targets *f, const topology_table *t, size_t most)
+int fit_targets_choose(fit_targets *f, const tree_table *t, size_t most)
 {
     const size_t room = t->count < most ? t->count : most;
     const double **g = mem_zeros(t->count, sizeof *g);
@@ -83,7 +83,7 @@ int fit_targets_choose(fit_targets *f, const topology_table *t, size_t most)
     int status = g && weight && kept ? allocate(f, room, t->n_decisions) : ART_ERR_NOMEM;
     if (!status) {
         for (size_t i = 0; i < t->count; i++)
-            g[i] = &t->g[i];
+            g[i] = &t->log_evidence[i];
         qsort(g, t->count, sizeof *g, falling);
         choose(f, t, g, weight, kept, most);
     }

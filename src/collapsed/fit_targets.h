@@ -20,7 +20,7 @@ typedef struct fit_targets {
 } fit_targets;
 
 /* At most `most` trees. O(trees log trees) time, 16 bytes a tree besides the result. */
-int fit_targets_choose(fit_targets *f, const topology_table *t, size_t most);
+int fit_targets_choose(fit_targets *f, const tree_table *t, size_t most);
 void fit_targets_free(fit_targets *f); /* safe on a zeroed one */
 
 /* KL(table || q), estimated with at most `most` of the trees. */

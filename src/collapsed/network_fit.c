@@ -30,24 +30,24 @@ static const double AVERAGE = 0.99;  /* what the average keeps in a step */
 static const double GAIN = 0.1, DECAY = 0.6, LEAST = 1e-5; /* of the rate */
 static const double LOST = 2; /* times the least gap: back to the weights that had it */
 
-table_fit_settings table_fit_defaults(uint64_t seed)
+network_fit_settings network_fit_defaults(uint64_t seed)
 {
-    return (table_fit_settings){.seed = seed,
-                                .batch = TABLE_FIT_BATCH,
-                                .rate = TABLE_FIT_RATE,
-                                .steps = TABLE_FIT_STEPS,
-                                .gap = 0.4,
-                                .polish_batch = 100};
+    return (network_fit_settings){.seed = seed,
+                                  .batch = NETWORK_FIT_BATCH,
+                                  .rate = NETWORK_FIT_RATE,
+                                  .steps = NETWORK_FIT_STEPS,
+                                  .fit_kl = 0.4,
+                                  .polish_batch = 100};
 }
 
-void table_fit_init(table_fit *f, topology_model *q, const table_fit_settings *settings,
-                    pool *threads)
+void network_fit_init(network_fit *f, topology_model *q, const network_fit_settings *settings,
+                      pool *threads)
 {
-    *f = (table_fit){
-        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .gap = DBL_MAX};
+    *f = (network_fit){
+        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .fit_kl = DBL_MAX};
 }
 
-static void forget_targets(table_fit *f)
+static void forget_targets(network_fit *f)
 {
     if (f->job)
         f->job->ops->free(f->job);
@@ -55,20 +55,20 @@ static void forget_targets(table_fit *f)
     fit_targets_free(&f->targets);
 }
 
-void table_fit_free(table_fit *f)
+void network_fit_free(network_fit *f)
 {
     trainer_free(f->trainer);
     forget_targets(f);
     free(f->best);
-    *f = (table_fit){0};
+    *f = (network_fit){0};
 }
 
-int64_t table_fit_steps(const table_fit *f)
+int64_t network_fit_steps(const network_fit *f)
 {
     return f->trainer ? f->trainer->step : 0;
 }
 
-void table_fit_swap(table_fit *f)
+void network_fit_swap(network_fit *f)
 {
     trainer_swap_average(f->trainer);
 }
@@ -84,7 +84,7 @@ static double expected_distinct(const fit_targets *t, int batch)
 
 /* Trees of a step of polishing: a step costs what its distinct trees cost, so where few trees have
  * most of the weight a batch may be larger. */
-static int polish_batch(const table_fit *f)
+static int polish_batch(const network_fit *f)
 {
     const int least = f->set.polish_batch;
     int batch = GROWTH * least;
@@ -94,7 +94,7 @@ static int polish_batch(const table_fit *f)
 }
 
 /* The trees to fit to, and the trainer for them. */
-static int set_targets(table_fit *f, const topology_table *table)
+static int set_targets(network_fit *f, const tree_table *table)
 {
     const fit_targets *to = &f->targets;
     forget_targets(f);
@@ -118,7 +118,7 @@ static int set_targets(table_fit *f, const topology_table *table)
     return trainer_create(&f->trainer, f->job, &plan, f->threads);
 }
 
-static int make_best(table_fit *f)
+static int make_best(network_fit *f)
 {
     if (!f->best)
         f->best = mem_zeros(f->q->params.total, sizeof *f->best);
@@ -126,33 +126,33 @@ static int make_best(table_fit *f)
 }
 
 /* The average weights now are the best. */
-static void keep_best(table_fit *f)
+static void keep_best(network_fit *f)
 {
     memcpy(f->best, f->trainer->trees.average, f->q->params.total * sizeof *f->best);
-    f->best_gap = f->gap;
+    f->best_gap = f->fit_kl;
 }
 
 /* Weights and average are the best again. The optimiser's means stay: those of the squares are
  * large after an accident, and the next steps small. */
-static void return_to_best(table_fit *f)
+static void return_to_best(network_fit *f)
 {
     const size_t bytes = f->q->params.total * sizeof *f->best;
     memcpy(f->trainer->trees.average, f->best, bytes);
     memcpy(f->q->params.value, f->best, bytes);
     f->q->ops->changed(f->q);
-    f->gap = f->best_gap;
+    f->fit_kl = f->best_gap;
 }
 
-static int measure_gap(table_fit *f)
+static int measure_gap(network_fit *f)
 {
     trainer_swap_average(f->trainer);
-    int status =
-        fit_targets_gap(&f->gap, &f->targets, f->q, affordable_trees(GAP_TREES, f->q->n_taxa, 2));
+    int status = fit_targets_gap(&f->fit_kl, &f->targets, f->q,
+                                 affordable_trees(GAP_TREES, f->q->n_taxa, 2));
     trainer_swap_average(f->trainer);
     return status;
 }
 
-int table_fit_begin(table_fit *f, const topology_table *t, bool polishing)
+int network_fit_begin(network_fit *f, const tree_table *t, bool polishing)
 {
     f->polishing = polishing;
     int status = set_targets(f, t);
@@ -167,13 +167,13 @@ int table_fit_begin(table_fit *f, const topology_table *t, bool polishing)
         f->rate = f->set.rate * sqrt((double)polish_batch(f) / f->set.polish_batch);
         keep_best(f);
     } else {
-        f->gap = DBL_MAX;
+        f->fit_kl = DBL_MAX;
     }
-    f->gap_before = f->gap;
+    f->gap_before = f->fit_kl;
     return ART_OK;
 }
 
-static int fit_step(table_fit *f, bool hurry, bool *over, diag *d)
+static int fit_step(network_fit *f, bool hurry, bool *over, diag *d)
 {
     int status = hurry && f->trainer->step > 0 ? ART_OK : trainer_advance(f->trainer, d);
     const int64_t steps = f->trainer->step - f->before;
@@ -181,8 +181,9 @@ static int fit_step(table_fit *f, bool hurry, bool *over, diag *d)
     if (status || (!*over && steps % LOOK_EVERY))
         return status;
     status = measure_gap(f);
-    *over |= f->gap <= f->set.gap || (steps >= FIT_LEAST && f->gap > FIT_FALL * f->gap_before);
-    f->gap_before = f->gap;
+    *over |=
+        f->fit_kl <= f->set.fit_kl || (steps >= FIT_LEAST && f->fit_kl > FIT_FALL * f->gap_before);
+    f->gap_before = f->fit_kl;
     return status;
 }
 
@@ -198,25 +199,25 @@ static bool window_ends(int64_t steps)
 }
 
 /* If the weights went astray they come back, and go on more slowly. */
-static int look_at_gap(table_fit *f)
+static int look_at_gap(network_fit *f)
 {
     int status = measure_gap(f);
     if (status)
         return status;
-    if (f->gap < f->best_gap) {
+    if (f->fit_kl < f->best_gap) {
         keep_best(f);
-    } else if (!(f->gap <= LOST * f->best_gap)) {
+    } else if (!(f->fit_kl <= LOST * f->best_gap)) {
         return_to_best(f);
         f->rate *= DECAY;
     }
     return ART_OK;
 }
 
-static int polish_step(table_fit *f, bool hurry, bool *over, diag *d)
+static int polish_step(network_fit *f, bool hurry, bool *over, diag *d)
 {
     const int64_t steps = f->trainer->step - f->before + 1;
     /* a time limit that asked for polishing may be gone when the run goes on */
-    *over = hurry || !(f->set.polish > 0) || f->gap <= f->set.polish || f->rate < LEAST;
+    *over = hurry || !(f->set.polish > 0) || f->fit_kl <= f->set.polish || f->rate < LEAST;
     if (*over) {
         return_to_best(f);
         return ART_OK;
@@ -229,13 +230,13 @@ static int polish_step(table_fit *f, bool hurry, bool *over, diag *d)
         status = look_at_gap(f);
     if (status || !window_ends(steps))
         return status;
-    if (f->gap > (1 - GAIN) * f->gap_before)
+    if (f->fit_kl > (1 - GAIN) * f->gap_before)
         f->rate *= DECAY;
-    f->gap_before = f->gap;
+    f->gap_before = f->fit_kl;
     return ART_OK;
 }
 
-int table_fit_step(table_fit *f, bool hurry, bool *over, diag *d)
+int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d)
 {
     return (f->polishing ? polish_step : fit_step)(f, hurry, over, d);
 }
@@ -245,16 +246,16 @@ static const char BEST[] = "best."; /* of the tensors' names */
 /* What a checkpoint holds of it, beside the trainer and the best weights. */
 enum { PARTS = 2 };
 
-static void list_parts(tensor_part out[PARTS], table_fit *f)
+static void list_parts(tensor_part out[PARTS], network_fit *f)
 {
-    out[0] = (tensor_part){"fit.counts", TENSOR_I64, 1, TABLE_FIT_COUNTS, f->saved_counts};
-    out[1] = (tensor_part){"fit.levels", TENSOR_F64, 1, TABLE_FIT_LEVELS, f->saved_levels};
+    out[0] = (tensor_part){"fit.counts", TENSOR_I64, 1, NETWORK_FIT_COUNTS, f->saved_counts};
+    out[1] = (tensor_part){"fit.levels", TENSOR_F64, 1, NETWORK_FIT_LEVELS, f->saved_levels};
 }
 
-int table_fit_save(table_fit *f, safetensors *s)
+int network_fit_save(network_fit *f, safetensors *s)
 {
-    const int64_t counts[TABLE_FIT_COUNTS] = {f->before, f->polishing, f->best != NULL};
-    const double levels[TABLE_FIT_LEVELS] = {f->rate, f->gap, f->gap_before, f->best_gap};
+    const int64_t counts[NETWORK_FIT_COUNTS] = {f->before, f->polishing, f->best != NULL};
+    const double levels[NETWORK_FIT_LEVELS] = {f->rate, f->fit_kl, f->gap_before, f->best_gap};
     tensor_part list[PARTS];
     if (!f->trainer)
         return ART_OK;
@@ -267,7 +268,7 @@ int table_fit_save(table_fit *f, safetensors *s)
     return status ? status : trainer_save(f->trainer, s);
 }
 
-int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const char *file, diag *d)
+int network_fit_load(network_fit *f, const tree_table *t, safetensors *s, const char *file, diag *d)
 {
     tensor_part list[PARTS];
     const int64_t *n = f->saved_counts;
@@ -284,7 +285,7 @@ int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const 
     status = set_targets(f, t);
     f->before = n[0];
     f->rate = m[0];
-    f->gap = m[1];
+    f->fit_kl = m[1];
     f->gap_before = m[2];
     f->best_gap = m[3];
     if (!status && n[2])

@@ -4,14 +4,14 @@
  * does not fall any more; in the end it may be polished, in larger batches and with a rate that
  * falls where the gap does not. An average of the weights is kept beside them; gaps are its.
  *
- *     table_fit f;
- *     table_fit_init(&f, q, &settings, threads);
- *     status = table_fit_begin(&f, &table, false);
+ *     network_fit f;
+ *     network_fit_init(&f, q, &settings, threads);
+ *     status = network_fit_begin(&f, &table, false);
  *     while (!over)
- *         status = table_fit_step(&f, false, &over, d);
- *     table_fit_free(&f);
+ *         status = network_fit_step(&f, false, &over, d);
+ *     network_fit_free(&f);
  *
- * The table may grow between table_fit_begin and the last step, but what it had must stay. */
+ * The table may grow between network_fit_begin and the last step, but what it had must stay. */
 #ifndef COLLAPSED_NETWORK_FIT_H
 #define COLLAPSED_NETWORK_FIT_H
 
@@ -20,27 +20,27 @@
 
 #include <stdbool.h>
 
-typedef struct table_fit_settings {
+typedef struct network_fit_settings {
     uint64_t seed;
     int batch;        /* trees of a step */
     double rate;      /* of learning */
     int64_t steps;    /* of one fit, at most */
-    double gap;       /* nats, at which it ends before */
+    double fit_kl;    /* nats, at which it ends before */
     double polish;    /* gap that is wanted in the end; 0 for no polishing */
     int polish_batch; /* trees of its steps; up to ten times as many where few are distinct */
-} table_fit_settings;
+} network_fit_settings;
 
 /* The defaults of those that users choose. */
-#define TABLE_FIT_RATE 1e-3
-enum { TABLE_FIT_BATCH = 16, TABLE_FIT_STEPS = 2000 };
+#define NETWORK_FIT_RATE 1e-3
+enum { NETWORK_FIT_BATCH = 16, NETWORK_FIT_STEPS = 2000 };
 
-table_fit_settings table_fit_defaults(uint64_t seed);
+network_fit_settings network_fit_defaults(uint64_t seed);
 
-enum { TABLE_FIT_COUNTS = 3, TABLE_FIT_LEVELS = 4 };
+enum { NETWORK_FIT_COUNTS = 3, NETWORK_FIT_LEVELS = 4 };
 
-typedef struct table_fit {
+typedef struct network_fit {
     topology_model *q; /* borrowed; holds the last weights, not their average */
-    table_fit_settings set;
+    network_fit_settings set;
     pool *threads;
     fit_targets targets;
     task *job;         /* NULL before the first fit */
@@ -48,36 +48,36 @@ typedef struct table_fit {
     int64_t before;    /* its steps when this fit began */
     bool polishing;    /* this fit */
     double rate;       /* of polishing, before it falls with the steps */
-    double gap;        /* the last that was measured; DBL_MAX before */
+    double fit_kl;     /* the last that was measured; DBL_MAX before */
     double gap_before; /* the one that it is compared with */
     real *best;        /* [parameters] that had .. */
     double best_gap;   /* .. the least gap while polishing; NULL before */
-    int64_t saved_counts[TABLE_FIT_COUNTS];
-    double saved_levels[TABLE_FIT_LEVELS];
-} table_fit;
+    int64_t saved_counts[NETWORK_FIT_COUNTS];
+    double saved_levels[NETWORK_FIT_LEVELS];
+} network_fit;
 
 /* q (initialised) and threads are borrowed. */
-void table_fit_init(table_fit *f, topology_model *q, const table_fit_settings *settings,
-                    pool *threads);
-void table_fit_free(table_fit *f); /* safe on a zeroed one */
+void network_fit_init(network_fit *f, topology_model *q, const network_fit_settings *settings,
+                      pool *threads);
+void network_fit_free(network_fit *f); /* safe on a zeroed one */
 
 /* Steps made in all fits. */
-int64_t table_fit_steps(const table_fit *f);
+int64_t network_fit_steps(const network_fit *f);
 
 /* A fit, or polishing, to the table as it is now. */
-int table_fit_begin(table_fit *f, const topology_table *t, bool polishing);
+int network_fit_begin(network_fit *f, const tree_table *t, bool polishing);
 
 /* One step. It is the last, and *over true, if the fit is as good as wanted, does not get better,
  * or there is hurry; then the gap is known. */
-int table_fit_step(table_fit *f, bool hurry, bool *over, diag *d);
+int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d);
 
 /* Exchanges the weights with their average; call it twice to come back. */
-void table_fit_swap(table_fit *f);
+void network_fit_swap(network_fit *f);
 
 /* Everything the next step depends on, as tensors of a checkpoint; none before the first fit. The
  * table must be loaded before. */
-int table_fit_save(table_fit *f, safetensors *s);
-int table_fit_load(table_fit *f, const topology_table *t, safetensors *s, const char *file,
-                   diag *d);
+int network_fit_save(network_fit *f, safetensors *s);
+int network_fit_load(network_fit *f, const tree_table *t, safetensors *s, const char *file,
+                     diag *d);
 
 #endif

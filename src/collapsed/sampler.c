@@ -20,17 +20,17 @@ static const double LIGHT = 0.1;  /* a weight, over the mean of all, that is not
 static const double JUDGED = 0.1; /* tolerance of the mode for seeing that */
 
 /* Draws of a pass from the two strata. */
-static int table_draws(const table_sampler *s)
+static int table_draws(const tree_sampler *s)
 {
     return SAMPLER_REPEATS * s->k_table;
 }
 
-static int network_draws(const table_sampler *s)
+static int network_draws(const tree_sampler *s)
 {
     return SAMPLER_REPEATS * s->k_network;
 }
 
-static int create_memory(table_sampler *s)
+static int create_memory(tree_sampler *s)
 {
     const size_t trees = s->c->table.count, edges = s->c->table.n_edges;
     const size_t n_decisions = s->c->table.n_decisions, k = (size_t)s->set.particles;
@@ -43,35 +43,35 @@ static int create_memory(table_sampler *s)
     s->log_q = mem_zeros(network, sizeof *s->log_q);
     s->outside_draw = mem_zeros(network, sizeof *s->outside_draw);
     s->guess = mem_zeros(edges, sizeof *s->guess);
-    s->errand = mem_zeros(CHUNK_DRAWS, sizeof *s->errand);
+    s->draw_group = mem_zeros(CHUNK_DRAWS, sizeof *s->draw_group);
     s->job = mem_zeros(CHUNK_DRAWS, sizeof *s->job);
     s->mode = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->mode);
     s->length = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->length);
     s->log_weight = mem_zeros(2 * CHUNK_DRAWS, sizeof *s->log_weight);
     if (!s->log_p || !s->estimate || !s->place || !s->pick || !s->drawn || !s->log_q ||
-        !s->outside_draw || !s->guess || !s->errand || !s->job || !s->mode || !s->length ||
+        !s->outside_draw || !s->guess || !s->draw_group || !s->job || !s->mode || !s->length ||
         !s->log_weight)
         return ART_ERR_NOMEM;
     s->log_likelihood = s->log_weight + CHUNK_DRAWS;
     return particles_init(&s->batch, SAMPLER_REPEATS * s->set.particles, s->c->table.n_taxa, 0);
 }
 
-void table_sampler_forget(table_sampler *s, size_t i)
+void tree_sampler_forget(tree_sampler *s, size_t i)
 {
-    const topology_table *t = &s->c->table;
-    s->log_p[i] = t->g[i] - s->log_sum;
+    const tree_table *t = &s->c->table;
+    s->log_p[i] = t->log_evidence[i] - s->log_sum;
     s->estimate[i] = (tree_estimate){.tree = i, .full = NAN, .laplace = t->laplace[i]};
 }
 
-int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
-                         const sampler_settings *settings)
+int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names,
+                        const sampler_settings *settings)
 {
     *out = NULL;
     const int wanted = (int)ceil(settings->network * settings->particles);
     const int network = wanted < settings->particles ? wanted : settings->particles - 1;
     if (network < 1 || c->table.count == 0)
         return ART_ERR_USAGE;
-    table_sampler *s = mem_zeros(1, sizeof *s);
+    tree_sampler *s = mem_zeros(1, sizeof *s);
     if (!s)
         return ART_ERR_NOMEM;
     s->c = c;
@@ -83,17 +83,17 @@ int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
         status = posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true,
                                 settings->seed);
     if (status) {
-        table_sampler_free(s);
+        tree_sampler_free(s);
         return status;
     }
-    s->log_sum = topology_table_log_sum(&c->table, 0, 0);
+    s->log_sum = tree_table_log_sum(&c->table, 0, 0);
     for (size_t i = 0; i < c->table.count; i++)
-        table_sampler_forget(s, i);
+        tree_sampler_forget(s, i);
     *out = s;
     return ART_OK;
 }
 
-void table_sampler_free(table_sampler *s)
+void tree_sampler_free(tree_sampler *s)
 {
     if (!s)
         return;
@@ -105,7 +105,7 @@ void table_sampler_free(table_sampler *s)
     free(s->log_q);
     free(s->outside_draw);
     free(s->guess);
-    free(s->errand);
+    free(s->draw_group);
     free(s->job);
     free(s->mode);
     free(s->length);
@@ -118,7 +118,7 @@ void table_sampler_free(table_sampler *s)
     free(s);
 }
 
-void table_sampler_pick(table_sampler *s)
+void tree_sampler_pick(tree_sampler *s)
 {
     rng stream = rng_at(s->set.seed, RNG_POSTERIOR, (uint32_t)s->passes, 0);
     const int count = table_draws(s);
@@ -140,38 +140,38 @@ void table_sampler_pick(table_sampler *s)
 
 /* Where draw i of a stratum stands in the batch; the table's come first, dealt to the repeats in
  * turn. */
-static int place_of(const table_sampler *s, int i, int is_outside)
+static int place_of(const tree_sampler *s, int i, int is_outside)
 {
     const int turn = (is_outside ? s->k_table : 0) + i / SAMPLER_REPEATS;
     return i % SAMPLER_REPEATS * s->set.particles + s->place[turn];
 }
 
-static void begin(table_sampler *s, sampler_stage stage)
+static void begin(tree_sampler *s, sampler_stage stage)
 {
     s->stage = stage;
     s->next = 0;
 }
 
 /* Lists the draws of the network outside the table; the others have no weight. */
-static void list_outside(table_sampler *s)
+static void list_outside(tree_sampler *s)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     s->n_outside = s->kept = 0;
     for (int i = 0; i < network_draws(s); i++) {
-        s->batch.weight[place_of(s, i, 1)] = -HUGE_VAL;
-        if (topology_table_find(t, s->drawn + (size_t)i * t->n_decisions) < 0)
+        s->batch.log_weight[place_of(s, i, 1)] = -HUGE_VAL;
+        if (tree_table_find(t, s->drawn + (size_t)i * t->n_decisions) < 0)
             s->outside_draw[s->n_outside++] = i;
     }
 }
 
-static int draw_trees(table_sampler *s)
+static int draw_trees(tree_sampler *s)
 {
     topology_model *trees = s->c->trees;
     const size_t first = (size_t)s->next;
     const int left = network_draws(s) - s->next, n = left < SCORE_BATCH ? left : SCORE_BATCH;
     if (s->next == 0) {
-        table_sampler_pick(s);
-        explorer_guess(s->c->explorer, s->guess);
+        tree_sampler_pick(s);
+        tree_search_guess(s->c->tree_search, s->guess);
     }
     int status =
         trees->ops->sample(trees, s->drawn + first * s->c->table.n_decisions, s->log_q + first, n,
@@ -185,9 +185,9 @@ static int draw_trees(table_sampler *s)
 }
 
 /* The diagonal approximation for n trees outside: s->job[i] for outside_draw[first + i]. */
-static void judge(table_sampler *s, int first, int n)
+static void judge(tree_sampler *s, int first, int n)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     for (int i = 0; i < n; i++) {
         s->job[i] = (evidence_job){
             .decision = s->drawn + (size_t)s->outside_draw[first + i] * t->n_decisions,
@@ -197,16 +197,16 @@ static void judge(table_sampler *s, int first, int n)
         };
         memcpy(s->job[i].length, s->guess, t->n_edges * sizeof *s->guess);
     }
-    evidence_team_run(s->c->team, s->job, n);
+    evidence_batch_run(s->c->team, s->job, n);
 }
 
 /* Of the trees outside that will have light weights only as many are kept, by chance, as make up
  * for the others; log_q becomes that of the draws that are kept. Shortens the list outside_draw. */
-static void screen(table_sampler *s)
+static void screen(tree_sampler *s)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     const double all =
-        topology_table_log_sum(t, 0, 0) - t->offset + log((double)s->k_network / s->set.particles);
+        tree_table_log_sum(t, 0, 0) - t->offset + log((double)s->k_network / s->set.particles);
     const int first = s->next, left = s->n_outside - first, n = left < SCREENED ? left : SCREENED;
     judge(s, first, n);
     for (int i = 0; i < n; i++) {
@@ -224,25 +224,25 @@ static void screen(table_sampler *s)
         begin(s, SAMPLER_TABLE);
 }
 
-/* Draw i of an errand, as a number of its stratum. */
-static int draw_of(const table_sampler *s, const errand *e, int i)
+/* Draw i of an draw_group, as a number of its stratum. */
+static int draw_of(const tree_sampler *s, const draw_group *e, int i)
 {
     return e->tree < 0 ? s->outside_draw[e->first + i] : e->first + i;
 }
 
-static int lengths_of(const errand *e)
+static int lengths_of(const draw_group *e)
 {
     return e->n * e->lengths;
 }
 
-static void prepare(table_sampler *s, int number, const errand *e, int at, rng stream)
+static void prepare(tree_sampler *s, int number, const draw_group *e, int at, rng stream)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     const size_t n_decisions = t->n_decisions;
     evidence_job *job = &s->job[number];
     *job = (evidence_job){
         .decision = e->tree < 0 ? s->drawn + (size_t)draw_of(s, e, 0) * n_decisions
-                                : topology_table_decision(t, (size_t)e->tree),
+                                : tree_table_decision(t, (size_t)e->tree),
         .length = s->mode + (size_t)number * t->n_edges,
         .tolerance = BRANCH_TOLERANCE,
         .shape = EVIDENCE_FULL,
@@ -253,7 +253,7 @@ static void prepare(table_sampler *s, int number, const errand *e, int at, rng s
     if (e->tree < 0)
         memcpy(job->length, s->guess, t->n_edges * sizeof *s->guess);
     else
-        topology_table_lengths(job->length, t, (size_t)e->tree);
+        tree_table_lengths(job->length, t, (size_t)e->tree);
 }
 
 /* Of n drawn lengths one is chosen in proportion to the weights, and gets their mean: as good as
@@ -272,10 +272,10 @@ static int choose_length(double *log_weight, const double *drawn, int n, rng str
     return i;
 }
 
-/* The results of one errand become particles. */
-static void collect(table_sampler *s, const errand *e, const evidence_job *job, int at)
+/* The results of one draw_group become particles. */
+static void collect(tree_sampler *s, const draw_group *e, const evidence_job *job, int at)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     const size_t edges = t->n_edges, n_decisions = t->n_decisions;
     const double rate = s->c->problem->prior_rate;
     particles *p = &s->batch;
@@ -293,19 +293,19 @@ static void collect(table_sampler *s, const errand *e, const evidence_job *job, 
         memcpy(p->length + to * edges, length, edges * sizeof *length);
         p->log_q[to] = e->tree < 0 ? s->log_q[draw] + log((double)s->k_network / s->set.particles)
                                    : s->log_p[e->tree] + log((double)s->k_table / s->set.particles);
-        p->weight[to] = -HUGE_VAL;
+        p->log_weight[to] = -HUGE_VAL;
         s->failed += job->status != ART_OK;
         if (!isfinite(log_weight))
             continue;
         p->value[to] = s->log_likelihood[from];
         p->log_prior[to] = log_prior(length, t->n_taxa, rate);
-        p->weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
-        p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->weight[to];
+        p->log_weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
+        p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->log_weight[to];
     }
 }
 
-/* What an errand says of its tree. */
-static void note(table_sampler *s, const errand *e, const evidence_job *job)
+/* What an draw_group says of its tree. */
+static void note(tree_sampler *s, const draw_group *e, const evidence_job *job)
 {
     if (e->tree < 0 || job->status)
         return;
@@ -313,19 +313,19 @@ static void note(table_sampler *s, const errand *e, const evidence_job *job)
     log_mean_merge(&estimate->draws, &job->weights);
     if (job->shape == EVIDENCE_FULL)
         estimate->full = job->full_laplace;
-    if (s->c->table.mark[e->tree] & TABLE_ROUGH) {
-        s->c->table.mark[e->tree] &= (uint8_t)~TABLE_ROUGH;
-        topology_table_update(&s->c->table, (size_t)e->tree, job->length, job->laplace);
+    if (s->c->table.mark[e->tree] & TREE_UNFITTED) {
+        s->c->table.mark[e->tree] &= (uint8_t)~TREE_UNFITTED;
+        tree_table_update(&s->c->table, (size_t)e->tree, job->length, job->laplace);
     }
 }
 
 /* Errands up to CHUNK_DRAWS lengths, from the next draw of the stratum on; returns how many. */
-static int next_errands(table_sampler *s, int count, int is_outside)
+static int next_errands(tree_sampler *s, int count, int is_outside)
 {
     int n = 0, draws = 0;
     while (s->next < count && draws + OUTSIDE_DRAWS <= CHUNK_DRAWS) {
-        errand *e = &s->errand[n++];
-        *e = (errand){is_outside ? -1 : s->pick[s->next], s->next, 1, 1};
+        draw_group *e = &s->draw_group[n++];
+        *e = (draw_group){is_outside ? -1 : s->pick[s->next], s->next, 1, 1};
         const int left = CHUNK_DRAWS - draws, most = left < JOB_DRAWS ? left : JOB_DRAWS;
         while (++s->next < count && !is_outside && e->n < most && s->pick[s->next] == e->tree)
             e->n++;
@@ -335,21 +335,21 @@ static int next_errands(table_sampler *s, int count, int is_outside)
     return n;
 }
 
-static void draw_lengths(table_sampler *s, int count, int is_outside)
+static void draw_lengths(tree_sampler *s, int count, int is_outside)
 {
     const int n = next_errands(s, count, is_outside);
-    for (int i = 0, at = 0; i < n; at += lengths_of(&s->errand[i++]))
-        prepare(s, i, &s->errand[i], at,
+    for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++]))
+        prepare(s, i, &s->draw_group[i], at,
                 rng_at(s->set.seed, RNG_EVIDENCE_BRANCH, (uint32_t)s->passes,
-                       (uint32_t)(2 * s->errand[i].first + is_outside)));
-    evidence_team_run(s->c->team, s->job, n);
-    for (int i = 0, at = 0; i < n; at += lengths_of(&s->errand[i++])) {
-        collect(s, &s->errand[i], &s->job[i], at);
-        note(s, &s->errand[i], &s->job[i]);
+                       (uint32_t)(2 * s->draw_group[i].first + is_outside)));
+    evidence_batch_run(s->c->team, s->job, n);
+    for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++])) {
+        collect(s, &s->draw_group[i], &s->job[i], at);
+        note(s, &s->draw_group[i], &s->job[i]);
     }
 }
 
-int table_sampler_room(table_sampler *s, int passes)
+int tree_sampler_room(tree_sampler *s, int passes)
 {
     const size_t all = (size_t)passes * (size_t)s->batch.k;
     double *grown = mem_resize(s->weight, 2 * all, sizeof *grown);
@@ -360,25 +360,25 @@ int table_sampler_room(table_sampler *s, int passes)
 }
 
 /* What was drawn joins that of the passes before. */
-static int end_pass(table_sampler *s)
+static int end_pass(tree_sampler *s)
 {
     const size_t k = (size_t)s->batch.k;
-    int status = table_sampler_room(s, s->passes + 1);
+    int status = tree_sampler_room(s, s->passes + 1);
     if (!status)
         status = posterior_add(&s->posterior, &s->batch);
     if (status)
         return status;
-    memcpy(s->weight + (size_t)s->passes * k, s->batch.weight, k * sizeof *s->weight);
+    memcpy(s->weight + (size_t)s->passes * k, s->batch.log_weight, k * sizeof *s->weight);
     for (size_t i = 0; i < k; i++)
-        log_mean_add(&s->mean, s->batch.weight[i]);
+        log_mean_add(&s->mean, s->batch.log_weight[i]);
     for (int i = 0; i < network_draws(s); i++)
-        log_mean_add(&s->outside, s->batch.weight[place_of(s, i, 1)]);
+        log_mean_add(&s->outside, s->batch.log_weight[place_of(s, i, 1)]);
     s->passes++;
     begin(s, SAMPLER_DRAW);
     return ART_OK;
 }
 
-int table_sampler_advance(table_sampler *s)
+int tree_sampler_advance(tree_sampler *s)
 {
     switch (s->stage) {
     case SAMPLER_DRAW:

@@ -18,12 +18,12 @@
  * What a tree's draws say of its evidence is blended with Laplace's approximations
  * (blend.h): the topology probabilities that are reported.
  *
- *     table_sampler *s;
- *     status = table_sampler_create(&s, c, &names, &settings);
- *     while (!table_sampler_between(s) || table_sampler_error(s) > wanted)
- *         status = table_sampler_advance(s);                  a second of work, more or less
- *     status = table_sampler_finish(s, &evidence, &posterior, &facts);
- *     table_sampler_free(s); */
+ *     tree_sampler *s;
+ *     status = tree_sampler_create(&s, c, &names, &settings);
+ *     while (!tree_sampler_between(s) || tree_sampler_error(s) > wanted)
+ *         status = tree_sampler_advance(s);                  a second of work, more or less
+ *     status = tree_sampler_finish(s, &evidence, &posterior, &facts);
+ *     tree_sampler_free(s); */
 #ifndef COLLAPSED_SAMPLER_H
 #define COLLAPSED_SAMPLER_H
 
@@ -38,34 +38,35 @@ typedef struct sampler_settings {
     uint64_t seed;
 } sampler_settings;
 
-typedef struct table_sampler table_sampler;
+typedef struct tree_sampler tree_sampler;
 
-/* c is borrowed, must be settled (collapsed_settle), and its table gets better lengths and g. */
-int table_sampler_create(table_sampler **out, collapsed *c, const taxa *names,
-                         const sampler_settings *settings);
-void table_sampler_free(table_sampler *s); /* NULL is fine */
+/* c is borrowed, must be settled (rounds_use_averaged_weights), and its table gets better lengths
+ * and g. */
+int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names,
+                        const sampler_settings *settings);
+void tree_sampler_free(tree_sampler *s); /* NULL is fine */
 
 enum { SAMPLER_REPEATS = 10 }; /* of a pass */
 
 /* A piece of a pass. */
-int table_sampler_advance(table_sampler *s);
+int tree_sampler_advance(tree_sampler *s);
 
 /* Passes that are done, and whether no other has begun. */
-int table_sampler_passes(const table_sampler *s);
-bool table_sampler_between(const table_sampler *s);
+int tree_sampler_passes(const tree_sampler *s);
+bool tree_sampler_between(const tree_sampler *s);
 
 /* Draws dealt with so far, more or less, for showing. */
-double table_sampler_draws(const table_sampler *s);
+double tree_sampler_draws(const tree_sampler *s);
 
 /* Of the log evidence, so far; +inf before the first pass. */
-double table_sampler_error(const table_sampler *s);
+double tree_sampler_error(const tree_sampler *s);
 
 /* Pareto k of all weights so far (importance_weights.h). O(draws log draws). */
-double table_sampler_pareto(table_sampler *s);
+double tree_sampler_pareto(tree_sampler *s);
 
 /* Between passes, the draws of the last one: [SAMPLER_REPEATS K], those of weight 0 (-inf) among
  * them. */
-const particles *table_sampler_particles(const table_sampler *s);
+const particles *tree_sampler_particles(const tree_sampler *s);
 
 /* What the answer rests on. */
 typedef struct sampler_facts {
@@ -76,14 +77,14 @@ typedef struct sampler_facts {
 
 /* Ends it: the table has no lengths afterwards. The posterior takes over what was gathered; free it
  * with posterior_free. */
-int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
+int tree_sampler_finish(tree_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
 
-/* Everything the next piece depends on, beside what collapsed_save has, as tensors of a checkpoint.
+/* Everything the next piece depends on, beside what rounds_save has, as tensors of a checkpoint.
  * Loading is for a sampler that was just made, from a table that was loaded before. */
-int table_sampler_save(table_sampler *s, safetensors *to);
-int table_sampler_load(table_sampler *s, safetensors *from, const char *file, diag *d);
+int tree_sampler_save(tree_sampler *s, safetensors *to);
+int tree_sampler_load(tree_sampler *s, safetensors *from, const char *file, diag *d);
 
 /* Whether a checkpoint has a sampler. */
-bool table_sampler_is_saved(const safetensors *from);
+bool tree_sampler_is_saved(const safetensors *from);
 
 #endif

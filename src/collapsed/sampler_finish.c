@@ -5,28 +5,28 @@
 #include <math.h>
 #include <string.h>
 
-double table_sampler_error(const table_sampler *s)
+double tree_sampler_error(const tree_sampler *s)
 {
     return log_mean_error(&s->mean);
 }
 
-double table_sampler_pareto(table_sampler *s)
+double tree_sampler_pareto(tree_sampler *s)
 {
     const int n = s->passes * s->batch.k; /* as much room is behind them */
     return weights_pareto_k(s->weight, s->weight + n, n);
 }
 
-int table_sampler_passes(const table_sampler *s)
+int tree_sampler_passes(const tree_sampler *s)
 {
     return s->passes;
 }
 
-bool table_sampler_between(const table_sampler *s)
+bool tree_sampler_between(const tree_sampler *s)
 {
     return s->stage == SAMPLER_DRAW && s->next == 0;
 }
 
-double table_sampler_draws(const table_sampler *s)
+double tree_sampler_draws(const tree_sampler *s)
 {
     const double table = (double)SAMPLER_REPEATS * s->k_table, all = s->batch.k;
     double done = 0;
@@ -37,33 +37,33 @@ double table_sampler_draws(const table_sampler *s)
     return s->passes * all + done;
 }
 
-const particles *table_sampler_particles(const table_sampler *s)
+const particles *tree_sampler_particles(const tree_sampler *s)
 {
     return &s->batch;
 }
 
 /* The probabilities that are reported: the blended ones of the table, importance weights
  * outside. */
-static int report(table_sampler *s, double outside, sampler_facts *facts)
+static int report(tree_sampler *s, double outside, sampler_facts *facts)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     tree_set *raw = &s->posterior.trees, better;
     split_table *splits = &s->posterior.splits;
-    const double all = topology_table_log_sum(t, 0, 0), total = raw->total;
+    const double all = tree_table_log_sum(t, 0, 0), total = raw->total;
     int status = tree_set_init(&better, &raw->taxa);
-    topology_table_forget_lengths(&s->c->table); /* the set of trees takes as much */
+    tree_table_forget_lengths(&s->c->table); /* the set of trees takes as much */
     split_table_reset(splits);
     for (size_t i = 0; i < t->count && !status; i++) {
-        const double p = exp(t->g[i] - all) * (1 - outside);
+        const double p = exp(t->log_evidence[i] - all) * (1 - outside);
         const double error = t->error[i] < 0 ? facts->blend.diagonal.error : (double)t->error[i];
-        status = tree_set_add(&better, topology_table_decision(t, i), p);
+        status = tree_set_add(&better, tree_table_decision(t, i), p);
         if (!status)
-            status = split_table_add_uncertain(splits, topology_table_decision(t, i), NULL, p,
+            status = split_table_add_uncertain(splits, tree_table_decision(t, i), NULL, p,
                                                p * error * p * error);
     }
     for (size_t i = 0; i < raw->count && !status; i++) {
         const int32_t *decision = tree_set_decision(raw, i);
-        if (topology_table_find(t, decision) >= 0)
+        if (tree_table_find(t, decision) >= 0)
             continue;
         facts->outside_trees++;
         status = tree_set_add(&better, decision, raw->weight[i] / total);
@@ -76,14 +76,14 @@ static int report(table_sampler *s, double outside, sampler_facts *facts)
 }
 
 /* That tree i of the table was in none of the passes, over that it was in one. */
-static double odds_against(const table_sampler *s, size_t i)
+static double odds_against(const tree_sampler *s, size_t i)
 {
     const double wanted = exp(s->log_p[i]) * SAMPLER_REPEATS * s->k_table; /* draws in a pass */
     const double never = pow(1 - fmin(wanted, 1), s->passes);
     return never / (1 - never);
 }
 
-int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_facts *facts)
+int tree_sampler_finish(tree_sampler *s, evidence *e, posterior *p, sampler_facts *facts)
 {
     const size_t trees = s->c->table.count;
     size_t n = 0;
@@ -93,7 +93,7 @@ int table_sampler_finish(table_sampler *s, evidence *e, posterior *p, sampler_fa
         return ART_ERR_NUMERIC;
     evidence_summarise(e, s->weight, s->set.particles, s->passes * SAMPLER_REPEATS);
     e->log_evidence = e->log_mean_weight;
-    e->log_evidence_se = table_sampler_error(s);
+    e->log_evidence_se = tree_sampler_error(s);
     /* b K draws of K: their mean weight times b is their part of the evidence */
     const double share = (double)s->k_network / s->set.particles;
     e->outside = share * exp(log_mean_value(&s->outside) - e->log_evidence);

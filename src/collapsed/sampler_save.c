@@ -13,9 +13,9 @@ enum { PARTS = 14, TREE = 4 + LOG_MEAN_NUMBERS /* numbers for a tree that has dr
 
 static const char COUNTS[] = "sampler.counts";
 
-static void list_parts(tensor_part out[PARTS], table_sampler *s, size_t trees)
+static void list_parts(tensor_part out[PARTS], tree_sampler *s, size_t trees)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     particles *b = &s->batch;
     const size_t k = (size_t)b->k, network = SAMPLER_REPEATS * (size_t)s->k_network;
     const tensor_part list[PARTS] = {
@@ -49,7 +49,7 @@ static double from_file(double log_weight)
 }
 
 /* New memory for the arrays that are made for a checkpoint. */
-static int make_room(table_sampler *s, size_t trees)
+static int make_room(tree_sampler *s, size_t trees)
 {
     const size_t weights = ((size_t)s->passes + 1) * (size_t)s->batch.k;
     free(s->saved_weights);
@@ -60,7 +60,7 @@ static int make_room(table_sampler *s, size_t trees)
 }
 
 /* A row for each tree of the table that has draws. */
-static void fill_trees(table_sampler *s)
+static void fill_trees(tree_sampler *s)
 {
     double *row = s->saved_trees;
     for (size_t i = 0; i < s->c->table.count; i++) {
@@ -76,7 +76,7 @@ static void fill_trees(table_sampler *s)
     }
 }
 
-int table_sampler_save(table_sampler *s, safetensors *to)
+int tree_sampler_save(tree_sampler *s, safetensors *to)
 {
     const size_t k = (size_t)s->batch.k, before = (size_t)s->passes * k;
     const int64_t counts[SAMPLER_COUNTS] = {s->passes,    s->stage, s->next,
@@ -93,14 +93,14 @@ int table_sampler_save(table_sampler *s, safetensors *to)
     log_mean_store(s->saved_levels + 1, &s->mean);
     log_mean_store(s->saved_levels + 1 + LOG_MEAN_NUMBERS, &s->outside);
     for (size_t i = 0; i < before + k; i++)
-        s->saved_weights[i] = to_file(i < before ? s->weight[i] : s->batch.weight[i - before]);
+        s->saved_weights[i] = to_file(i < before ? s->weight[i] : s->batch.log_weight[i - before]);
     fill_trees(s);
     list_parts(list, s, trees);
     status = tensor_parts_save(to, list, PARTS);
     return status ? status : posterior_save(&s->posterior, to);
 }
 
-bool table_sampler_is_saved(const safetensors *from)
+bool tree_sampler_is_saved(const safetensors *from)
 {
     return safetensors_find(from, COUNTS) != NULL;
 }
@@ -111,7 +111,7 @@ static int damaged(const char *file, diag *d)
 }
 
 /* Whether the counts lead nowhere that does not exist. */
-static bool counts_are_right(const table_sampler *s)
+static bool counts_are_right(const tree_sampler *s)
 {
     const int64_t *n = s->saved_counts;
     const int64_t network = SAMPLER_REPEATS * s->k_network, table = SAMPLER_REPEATS * s->k_table;
@@ -127,7 +127,7 @@ static bool counts_are_right(const table_sampler *s)
     return true;
 }
 
-static int load_numbers(table_sampler *s, const char *file, diag *d)
+static int load_numbers(tree_sampler *s, const char *file, diag *d)
 {
     const int64_t *n = s->saved_counts;
     const double *m = s->saved_levels;
@@ -143,11 +143,11 @@ static int load_numbers(table_sampler *s, const char *file, diag *d)
     return ART_OK;
 }
 
-static int load_trees(table_sampler *s, size_t n, const char *file, diag *d)
+static int load_trees(tree_sampler *s, size_t n, const char *file, diag *d)
 {
-    const topology_table *t = &s->c->table;
+    const tree_table *t = &s->c->table;
     for (size_t i = 0; i < t->count; i++)
-        table_sampler_forget(s, i);
+        tree_sampler_forget(s, i);
     for (size_t i = 0; i < n; i++) {
         const double *row = s->saved_trees + i * TREE;
         log_mean draws;
@@ -162,7 +162,7 @@ static int load_trees(table_sampler *s, size_t n, const char *file, diag *d)
     return ART_OK;
 }
 
-int table_sampler_load(table_sampler *s, safetensors *from, const char *file, diag *d)
+int tree_sampler_load(tree_sampler *s, safetensors *from, const char *file, diag *d)
 {
     const size_t passes = tensor_rows(from, "sampler.weights");
     const size_t trees = tensor_rows(from, "sampler.trees");
@@ -173,7 +173,7 @@ int table_sampler_load(table_sampler *s, safetensors *from, const char *file, di
     s->passes = (int)passes - 1;
     int status = make_room(s, trees);
     if (!status)
-        status = table_sampler_room(s, s->passes + 1);
+        status = tree_sampler_room(s, s->passes + 1);
     list_parts(list, s, trees);
     if (!status)
         status = tensor_parts_load(list, PARTS, from, file, d);
@@ -193,7 +193,7 @@ int table_sampler_load(table_sampler *s, safetensors *from, const char *file, di
         return status;
     for (size_t i = 0; i < passes * k; i++)
         s->weight[i] = from_file(s->saved_weights[i]);
-    memcpy(s->batch.weight, s->weight + (passes - 1) * k, k * sizeof *s->weight);
-    table_sampler_pick(s);
+    memcpy(s->batch.log_weight, s->weight + (passes - 1) * k, k * sizeof *s->weight);
+    tree_sampler_pick(s);
     return ART_OK;
 }

@@ -13,16 +13,16 @@ typedef enum sampler_stage {
 } sampler_stage;
 
 /* Consecutive draws of one tree: where their results go. */
-typedef struct errand {
-    int64_t tree; /* of the table; -1 outside, where every draw is an errand */
+typedef struct draw_group {
+    int64_t tree; /* of the table; -1 outside, where every draw is an draw_group */
     int first, n; /* draws of the stratum, in its order */
     int lengths;  /* drawn for each of them, of which one stands for all */
-} errand;
+} draw_group;
 
 enum { SAMPLER_COUNTS = 6, SAMPLER_LEVELS = 1 + 2 * LOG_MEAN_NUMBERS };
 
-struct table_sampler {
-    collapsed *c;
+struct tree_sampler {
+    rounds *c;
     sampler_settings set;
     int k_table, k_network;  /* of a repeat */
     double log_sum;          /* of the table at the beginning */
@@ -47,7 +47,7 @@ struct table_sampler {
     int32_t *outside_draw; /* [repeats k_network] the numbers of those outside the table */
     double *guess;         /* [E] lengths for trees outside */
     /* A piece of it. */
-    errand *errand;
+    draw_group *draw_group;
     evidence_job *job;
     double *mode;                        /* [CHUNK_DRAWS][E] */
     double *length;                      /* [CHUNK_DRAWS][E] */
@@ -61,12 +61,12 @@ struct table_sampler {
 
 /* The trees of the table for the pass that is under way, in steps of its cumulative distribution,
  * and the places of all draws: a function of log_p and the number of the pass. */
-void table_sampler_pick(table_sampler *s);
+void tree_sampler_pick(tree_sampler *s);
 
 /* Puts in log_p and estimate what the table says of tree i, before any draws. */
-void table_sampler_forget(table_sampler *s, size_t i);
+void tree_sampler_forget(tree_sampler *s, size_t i);
 
 /* Room for the weights of so many passes. */
-int table_sampler_room(table_sampler *s, int passes);
+int tree_sampler_room(tree_sampler *s, int passes);
 
 #endif

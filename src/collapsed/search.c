@@ -29,16 +29,16 @@ typedef struct waiting {
     neighbour n;
 } waiting;
 
-struct explorer {
-    const branch_problem *problem;
-    topology_table *table;
-    explore_settings set;
+struct tree_search {
+    const branch_posterior *problem;
+    tree_table *table;
+    search_settings set;
     pool *threads;
-    explore_worker *worker; /* [threads] */
-    fitted_tree *parent;    /* [batch] */
-    neighbour_list *list;   /* [batch] */
-    neighbour *neighbours;  /* [batch][room] */
-    waiting *waiting;       /* [batch * room] */
+    search_worker *worker; /* [threads] */
+    fitted_tree *parent;   /* [batch] */
+    neighbour_list *list;  /* [batch] */
+    neighbour *neighbours; /* [batch][room] */
+    waiting *waiting;      /* [batch * room] */
     int n_waiting;
     fitted_tree *result; /* [CHUNK] */
     int64_t (*work)[2];  /* [CHUNK] scored, fitted */
@@ -50,40 +50,40 @@ struct explorer {
     int is_spr;
     const waiting *fitting; /* those of the chunk */
     /* What the next round depends on besides the table. */
-    explore_counts counts;
-    int64_t wanted; /* climbs in all, so far */
-    int64_t judged; /* climbs whose harvest has been weighed */
-    int64_t quiet;  /* of these, the last ones that brought nothing */
-    double before;  /* log weight of the table when the last ones were weighed, if any */
+    search_counts counts;
+    int64_t wanted;      /* climbs in all, so far */
+    int64_t judged;      /* climbs whose harvest has been weighed */
+    int64_t idle_starts; /* of these, the last ones that brought nothing */
+    double before;       /* log weight of the table when the last ones were weighed, if any */
     int64_t saved_counts[SAVED_COUNTS];
 };
 
-explore_settings explore_defaults(uint64_t seed)
+search_settings search_defaults(uint64_t seed)
 {
-    return (explore_settings){
+    return (search_settings){
         .seed = seed,
         .window = 15,
         .tolerance = BRANCH_TOLERANCE,
-        .open = 0.001,
-        .easy = 4000,
-        .rough = 0.001,
+        .unexpanded_mass = 0.001,
+        .small_search = 4000,
+        .unfitted = 0.001,
         .batch = 256,
         .starts = 48,
         .more_starts = 16,
-        .quiet = 32,
-        .news = 0.001,
+        .idle_starts = 32,
+        .new_mass = 0.001,
         .widen = 100,
         .radius = 10,
     };
 }
 
-static size_t list_room(const branch_problem *p)
+static size_t list_room(const branch_posterior *p)
 {
     const size_t interchanges = 2 * ((size_t)p->n_taxa - 3);
     return interchanges > LEAST_ROOM ? interchanges : LEAST_ROOM;
 }
 
-size_t explorer_memory(const branch_problem *p, const explore_settings *set, int n_threads)
+size_t tree_search_memory(const branch_posterior *p, const search_settings *set, int n_threads)
 {
     const size_t batch = (size_t)set->batch, nodes = (size_t)topology_nodes(p->n_taxa);
     const size_t tree = 20 * nodes; /* a fitted tree */
@@ -94,7 +94,7 @@ size_t explorer_memory(const branch_problem *p, const explore_settings *set, int
            candidates * (sizeof(neighbour) + sizeof(waiting) + 4 * sizeof(uint64_t));
 }
 
-static int create_memory(explorer *x)
+static int create_memory(tree_search *x)
 {
     const size_t batch = (size_t)x->set.batch, room = list_room(x->problem);
     const size_t widen = (size_t)x->set.widen;
@@ -122,15 +122,15 @@ static int create_memory(explorer *x)
     return status;
 }
 
-int explorer_create(explorer **out, const branch_problem *problem, const alignment *a,
-                    const int *taxon, topology_table *table, const explore_settings *settings,
-                    pool *threads)
+int tree_search_create(tree_search **out, const branch_posterior *problem, const alignment *a,
+                       const int *taxon, tree_table *table, const search_settings *settings,
+                       pool *threads)
 {
     *out = NULL;
     if (settings->batch < 1 || settings->radius < 1 || settings->widen < 0 ||
         settings->more_starts < 1)
         return ART_ERR_USAGE;
-    explorer *x = mem_zeros(1, sizeof *x);
+    tree_search *x = mem_zeros(1, sizeof *x);
     if (!x)
         return ART_ERR_NOMEM;
     x->problem = problem;
@@ -143,22 +143,22 @@ int explorer_create(explorer **out, const branch_problem *problem, const alignme
     if (!x->worker || (status = create_memory(x)))
         goto out;
     for (int i = 0; i < pool_threads(threads); i++)
-        if ((status = explore_worker_init(&x->worker[i], problem, a, taxon, settings->radius,
-                                          settings->tolerance)))
+        if ((status = search_worker_init(&x->worker[i], problem, a, taxon, settings->radius,
+                                         settings->tolerance)))
             goto out;
     *out = x;
     return ART_OK;
 out:
-    explorer_free(x);
+    tree_search_free(x);
     return status;
 }
 
-void explorer_free(explorer *x)
+void tree_search_free(tree_search *x)
 {
     if (!x)
         return;
     for (int i = 0; x->worker && i < pool_threads(x->threads); i++)
-        explore_worker_free(&x->worker[i]);
+        search_worker_free(&x->worker[i]);
     for (int i = 0; x->parent && i < x->set.batch; i++)
         fitted_tree_free(&x->parent[i]);
     for (int i = 0; x->result && i < CHUNK; i++)
@@ -175,13 +175,13 @@ void explorer_free(explorer *x)
     free(x);
 }
 
-const explore_counts *explorer_counts(const explorer *x)
+const search_counts *tree_search_counts(const tree_search *x)
 {
     return &x->counts;
 }
 
 /* What enters the table: trees within the window below the best one. */
-static double admission(const explorer *x)
+static double admission(const tree_search *x)
 {
     double best = -HUGE_VAL;
     for (size_t i = 0; i < x->table->count; i++)
@@ -191,9 +191,9 @@ static double admission(const explorer *x)
 
 /* The numbers of the best trees in x->chosen, best first, equal ones in the order of the table:
  * at most `most`, of at least `least`, with all the marks `with` and none of `without`. */
-static int choose(explorer *x, int most, double least, uint8_t with, uint8_t without)
+static int choose(tree_search *x, int most, double least, uint8_t with, uint8_t without)
 {
-    const topology_table *t = x->table;
+    const tree_table *t = x->table;
     int count = 0;
     for (size_t i = 0; i < t->count; i++) {
         if (t->laplace[i] < least || (t->mark[i] & with) != with || t->mark[i] & without)
@@ -209,7 +209,7 @@ static int choose(explorer *x, int most, double least, uint8_t with, uint8_t wit
 }
 
 /* Whether a key is new in this round. */
-static int first_time(explorer *x, uint64_t key)
+static int first_time(tree_search *x, uint64_t key)
 {
     key += key == 0;
     size_t at = key & (x->slots - 1);
@@ -221,17 +221,17 @@ static int first_time(explorer *x, uint64_t key)
 }
 
 /* Adds a fitted tree to the table unless it is there. *found counts those that were added. */
-static int enter(explorer *x, const fitted_tree *t, uint8_t mark, int64_t *found)
+static int enter(tree_search *x, const fitted_tree *t, uint8_t mark, int64_t *found)
 {
     if (t->status) {
         x->counts.failed++;
         return ART_OK;
     }
-    int64_t at = topology_table_find(x->table, t->decision);
+    int64_t at = tree_table_find(x->table, t->decision);
     if (at < 0) {
-        mark |= t->rough ? TABLE_ROUGH : 0;
-        const topology_entry e = {t->decision, t->length, t->laplace, mark};
-        int status = topology_table_add(x->table, &at, &e);
+        mark |= t->unfitted ? TREE_UNFITTED : 0;
+        const tree_entry e = {t->decision, t->length, t->laplace, mark};
+        int status = tree_table_add(x->table, &at, &e);
         if (status)
             return status;
         *found += at >= 0;
@@ -243,14 +243,14 @@ static int enter(explorer *x, const fitted_tree *t, uint8_t mark, int64_t *found
 
 static void fit_task(void *context, int task, int index)
 {
-    explorer *x = context;
+    tree_search *x = context;
     const waiting *w = &x->fitting[task];
-    explore_neighbour(&x->worker[index], &x->result[task], &x->parent[w->parent], &w->n, x->is_spr);
-    explore_fit(&x->worker[index], &x->result[task]);
+    search_neighbour(&x->worker[index], &x->result[task], &x->parent[w->parent], &w->n, x->is_spr);
+    search_fit(&x->worker[index], &x->result[task]);
 }
 
 /* Fits all that wait; those that keep their promise enter the table. */
-static int fit_waiting(explorer *x, double least, int64_t *found)
+static int fit_waiting(tree_search *x, double least, int64_t *found)
 {
     for (int first = 0; first < x->n_waiting; first += CHUNK) {
         const int count = x->n_waiting - first < CHUNK ? x->n_waiting - first : CHUNK;
@@ -270,45 +270,45 @@ static int fit_waiting(explorer *x, double least, int64_t *found)
 
 static void expand_task(void *context, int task, int index)
 {
-    explorer *x = context;
-    explore_expand(&x->worker[index], &x->list[task], &x->parent[task], x->table, x->cutoff,
-                   x->is_spr);
+    tree_search *x = context;
+    search_expand(&x->worker[index], &x->list[task], &x->parent[task], x->table, x->cutoff,
+                  x->is_spr);
 }
 
 /* Copies the first `count` of x->chosen, for the tasks of a round. */
-static void copy_chosen(explorer *x, int count)
+static void copy_chosen(tree_search *x, int count)
 {
-    const topology_table *t = x->table;
+    const tree_table *t = x->table;
     for (int i = 0; i < count; i++) {
         const size_t at = x->chosen[i];
         fitted_tree *to = &x->parent[i];
-        memcpy(to->decision, topology_table_decision(t, at), t->n_decisions * sizeof *t->decision);
-        topology_table_lengths(to->length, t, at);
+        memcpy(to->decision, tree_table_decision(t, at), t->n_decisions * sizeof *t->decision);
+        tree_table_lengths(to->length, t, at);
         to->laplace = t->laplace[at];
-        to->rough = (t->mark[at] & TABLE_ROUGH) != 0;
+        to->unfitted = (t->mark[at] & TREE_UNFITTED) != 0;
         to->status = ART_OK;
     }
 }
 
 /* Takes over what tasks found about them. A tree whose fit failed stays as it was. */
-static void note_fits(explorer *x, int count)
+static void note_fits(tree_search *x, int count)
 {
-    topology_table *t = x->table;
+    tree_table *t = x->table;
     for (int i = 0; i < count; i++) {
         const size_t at = x->chosen[i];
-        if (!(t->mark[at] & TABLE_ROUGH))
+        if (!(t->mark[at] & TREE_UNFITTED))
             continue;
-        t->mark[at] &= (uint8_t)~TABLE_ROUGH;
+        t->mark[at] &= (uint8_t)~TREE_UNFITTED;
         x->counts.fitted++;
         if (x->parent[i].status == ART_OK)
-            topology_table_update(t, at, x->parent[i].length, x->parent[i].laplace);
+            tree_table_update(t, at, x->parent[i].length, x->parent[i].laplace);
         else
             x->counts.failed++;
     }
 }
 
 /* The neighbours that the trees of a round brought, each once. */
-static void gather(explorer *x, int count)
+static void gather(tree_search *x, int count)
 {
     memset(x->seen, 0, x->slots * sizeof *x->seen);
     x->n_waiting = 0;
@@ -321,19 +321,19 @@ static void gather(explorer *x, int count)
 }
 
 /* Adds all that wait by their scores. */
-static int enter_waiting(explorer *x, int64_t *found)
+static int enter_waiting(tree_search *x, int64_t *found)
 {
     int status = ART_OK;
     for (int i = 0; i < x->n_waiting && !status; i++) {
         const waiting *w = &x->waiting[i];
-        explore_neighbour(&x->worker[0], &x->result[0], &x->parent[w->parent], &w->n, x->is_spr);
+        search_neighbour(&x->worker[0], &x->result[0], &x->parent[w->parent], &w->n, x->is_spr);
         status = enter(x, &x->result[0], 0, found);
     }
     return status;
 }
 
 /* Looks at the neighbours of the first `count` of x->chosen. */
-static int expand_chosen(explorer *x, int count, double least, int is_spr, int64_t *found)
+static int expand_chosen(tree_search *x, int count, double least, int is_spr, int64_t *found)
 {
     x->is_spr = is_spr;
     x->cutoff = is_spr ? least - SPR_MARGIN : least;
@@ -341,7 +341,7 @@ static int expand_chosen(explorer *x, int count, double least, int is_spr, int64
     pool_run(x->threads, count, expand_task, x);
     note_fits(x, count);
     for (int i = 0; i < count; i++)
-        x->table->mark[x->chosen[i]] |= is_spr ? TABLE_WIDENED : TABLE_EXPANDED;
+        x->table->mark[x->chosen[i]] |= is_spr ? TREE_WIDENED : TREE_EXPANDED;
     x->counts.rounds++;
     *(is_spr ? &x->counts.widened : &x->counts.expanded) += count;
     gather(x, count);
@@ -350,29 +350,29 @@ static int expand_chosen(explorer *x, int count, double least, int is_spr, int64
 
 /* Trees that a round takes: more when there are many, so that rounds cost more than the
  * choice. */
-static int round_size(const explorer *x)
+static int round_size(const tree_search *x)
 {
     const size_t part = x->table->count / 32, most = (size_t)x->set.batch;
     const size_t size = part < LEAST_BATCH ? LEAST_BATCH : part;
     return (int)(size < most ? size : most);
 }
 
-int explorer_expand(explorer *x, int64_t *found)
+int tree_search_expand(tree_search *x, int64_t *found)
 {
     const double least = admission(x);
     *found = 0;
-    return expand_chosen(x, choose(x, round_size(x), least, 0, TABLE_EXPANDED), least, 0, found);
+    return expand_chosen(x, choose(x, round_size(x), least, 0, TREE_EXPANDED), least, 0, found);
 }
 
 static void refine_task(void *context, int task, int index)
 {
-    explorer *x = context;
-    explore_fit(&x->worker[index], &x->parent[task]);
+    tree_search *x = context;
+    search_fit(&x->worker[index], &x->parent[task]);
 }
 
-int explorer_refine(explorer *x)
+int tree_search_refine(tree_search *x)
 {
-    const int count = choose(x, x->set.batch, -HUGE_VAL, TABLE_ROUGH, 0);
+    const int count = choose(x, x->set.batch, -HUGE_VAL, TREE_UNFITTED, 0);
     copy_chosen(x, count);
     pool_run(x->threads, count, refine_task, x);
     note_fits(x, count);
@@ -381,17 +381,17 @@ int explorer_refine(explorer *x)
 }
 
 /* The trees of the first settings.widen that are not widened, in x->chosen. */
-static int choose_narrow(explorer *x, double least)
+static int choose_narrow(tree_search *x, double least)
 {
     const int best = choose(x, x->set.widen, least, 0, 0);
     int count = 0;
     for (int i = 0; i < best; i++)
-        if (!(x->table->mark[x->chosen[i]] & TABLE_WIDENED))
+        if (!(x->table->mark[x->chosen[i]] & TREE_WIDENED))
             x->chosen[count++] = x->chosen[i];
     return count;
 }
 
-int explorer_widen(explorer *x, int64_t *found)
+int tree_search_widen(tree_search *x, int64_t *found)
 {
     const double least = admission(x);
     const int count = choose_narrow(x, least);
@@ -402,27 +402,26 @@ int explorer_widen(explorer *x, int64_t *found)
 
 static void climb_task(void *context, int task, int index)
 {
-    explorer *x = context;
+    tree_search *x = context;
     const uint32_t start = (uint32_t)(x->counts.starts + task);
     rng stream = rng_at(x->set.seed, RNG_START, 0, start);
     x->work[task][0] = 0;
-    x->work[task][1] =
-        explore_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0]);
+    x->work[task][1] = search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0]);
 }
 
-int explorer_start(explorer *x, int count)
+int tree_search_start(tree_search *x, int count)
 {
     while (count > 0) {
         const int now = count < CHUNK ? count : CHUNK;
         pool_run(x->threads, now, climb_task, x);
         for (int i = 0; i < now; i++) {
             int64_t found = 0;
-            const int64_t at = topology_table_find(x->table, x->result[i].decision);
-            if (x->result[i].status == ART_OK && (at < 0 || !(x->table->mark[at] & TABLE_PEAK)))
+            const int64_t at = tree_table_find(x->table, x->result[i].decision);
+            if (x->result[i].status == ART_OK && (at < 0 || !(x->table->mark[at] & TREE_PEAK)))
                 x->counts.peaks++;
             x->counts.scored += x->work[i][0];
             x->counts.fitted += x->work[i][1];
-            int status = enter(x, &x->result[i], TABLE_PEAK, &found);
+            int status = enter(x, &x->result[i], TREE_PEAK, &found);
             if (status)
                 return status;
         }
@@ -435,15 +434,15 @@ int explorer_start(explorer *x, int count)
 
 static void drawn_task(void *context, int task, int index)
 {
-    explorer *x = context;
-    explore_fit(&x->worker[index], &x->result[task]);
+    tree_search *x = context;
+    search_fit(&x->worker[index], &x->result[task]);
 }
 
 /* Lengths for a tree of which nothing is known: branches of leaves as in the best tree, the
  * others as they are there on the average. */
-static void guess_lengths(const explorer *x, double *length, int64_t best)
+static void guess_lengths(const tree_search *x, double *length, int64_t best)
 {
-    const topology_table *t = x->table;
+    const tree_table *t = x->table;
     const int32_t n_taxa = x->problem->n_taxa;
     double sum = 0;
     for (int e = 0; e < x->problem->n_edges; e++) {
@@ -455,13 +454,13 @@ static void guess_lengths(const explorer *x, double *length, int64_t best)
             length[e] = sum / (n_taxa - 2);
 }
 
-void explorer_guess(const explorer *x, double *length)
+void tree_search_guess(const tree_search *x, double *length)
 {
-    guess_lengths(x, length, topology_table_best(x->table));
+    guess_lengths(x, length, tree_table_best(x->table));
 }
 
 /* The first of the given results that is of this tree; count if there is none. */
-static int result_of(const explorer *x, const int32_t *tree, int count)
+static int result_of(const tree_search *x, const int32_t *tree, int count)
 {
     int i = 0;
     while (i < count && memcmp(x->result[i].decision, tree, x->table->n_decisions * sizeof *tree))
@@ -470,17 +469,17 @@ static int result_of(const explorer *x, const int32_t *tree, int count)
 }
 
 /* Fits the trees that the table does not have, at most CHUNK, and adds them. */
-static int add_chunk(explorer *x, double *g, const int32_t *decision, int count, int64_t *found)
+static int add_chunk(tree_search *x, double *g, const int32_t *decision, int count, int64_t *found)
 {
     const size_t n_decisions = x->table->n_decisions;
-    const int64_t best = topology_table_best(x->table);
+    const int64_t best = tree_table_best(x->table);
     int result[CHUNK], now = 0, status = ART_OK;
     for (int i = 0; i < count; i++) {
         const int32_t *tree = decision + (size_t)i * n_decisions;
-        const int64_t at = topology_table_find(x->table, tree);
+        const int64_t at = tree_table_find(x->table, tree);
         result[i] = at < 0 ? result_of(x, tree, now) : -1;
         if (at >= 0)
-            g[i] = x->table->g[at];
+            g[i] = x->table->log_evidence[at];
         if (result[i] < now)
             continue;
         memcpy(x->result[now].decision, tree, n_decisions * sizeof *tree);
@@ -495,11 +494,12 @@ static int add_chunk(explorer *x, double *g, const int32_t *decision, int count,
             g[i] = t->status ? -HUGE_VAL : t->laplace + x->table->offset;
         }
     for (int i = 0; i < now && !status; i++)
-        status = enter(x, &x->result[i], TABLE_DRAWN, found);
+        status = enter(x, &x->result[i], TREE_DRAWN, found);
     return status;
 }
 
-int explorer_add(explorer *x, double *g, const int32_t *decision, size_t count, int64_t *found)
+int tree_search_add(tree_search *x, double *g, const int32_t *decision, size_t count,
+                    int64_t *found)
 {
     int status = ART_OK;
     *found = 0;
@@ -509,91 +509,91 @@ int explorer_add(explorer *x, double *g, const int32_t *decision, size_t count, 
     return status;
 }
 
-double explorer_open(const explorer *x)
+double tree_search_unexpanded(const tree_search *x)
 {
-    const topology_table *t = x->table;
-    const double least = admission(x), all = topology_table_log_sum(t, 0, 0);
+    const tree_table *t = x->table;
+    const double least = admission(x), all = tree_table_log_sum(t, 0, 0);
     double open = 0;
     for (size_t i = 0; i < t->count; i++)
-        if (!(t->mark[i] & TABLE_EXPANDED) && t->laplace[i] >= least)
-            open += exp(t->g[i] - all);
+        if (!(t->mark[i] & TREE_EXPANDED) && t->laplace[i] >= least)
+            open += exp(t->log_evidence[i] - all);
     return open;
 }
 
-double explorer_rough(const explorer *x)
+double tree_search_unfitted(const tree_search *x)
 {
-    return exp(topology_table_log_sum(x->table, TABLE_ROUGH, 0) -
-               topology_table_log_sum(x->table, 0, 0));
+    return exp(tree_table_log_sum(x->table, TREE_UNFITTED, 0) - tree_table_log_sum(x->table, 0, 0));
 }
 
 /* Weighs what the last climbs brought, once all of it is expanded: the share of the table's
  * weight that was not there before. Then more are wanted, or it is done. */
-static int is_done(explorer *x)
+static int is_done(tree_search *x)
 {
-    const double now = topology_table_log_sum(x->table, 0, 0);
+    const double now = tree_table_log_sum(x->table, 0, 0);
     const double news = x->judged ? 1 - exp(x->before - now) : 1;
-    x->quiet = news <= x->set.news ? x->quiet + x->counts.starts - x->judged : 0;
+    x->idle_starts = news <= x->set.new_mass ? x->idle_starts + x->counts.starts - x->judged : 0;
     x->judged = x->counts.starts;
     x->before = now;
-    if (x->quiet >= x->set.quiet)
+    if (x->idle_starts >= x->set.idle_starts)
         return 1;
     x->wanted += x->set.more_starts;
     return 0;
 }
 
-int explorer_advance(explorer *x, int *done)
+int tree_search_advance(tree_search *x, int *done)
 {
     int64_t found;
     *done = 0;
     const int64_t climbs = x->wanted - x->counts.starts;
     if (climbs > 0)
-        return explorer_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
+        return tree_search_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
     if (x->table->count == 0) /* not one climb had a result */
         return ART_ERR_NUMERIC;
     if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
         choose_narrow(x, admission(x)) > 0)
-        return explorer_widen(x, &found);
-    const double open = x->counts.expanded < x->set.easy ? x->set.open / EASY : x->set.open;
-    if (explorer_open(x) > open)
-        return explorer_expand(x, &found);
+        return tree_search_widen(x, &found);
+    const double open = x->counts.expanded < x->set.small_search ? x->set.unexpanded_mass / EASY
+                                                                 : x->set.unexpanded_mass;
+    if (tree_search_unexpanded(x) > open)
+        return tree_search_expand(x, &found);
     if (choose_narrow(x, admission(x)) > 0)
-        return explorer_widen(x, &found);
-    if (explorer_rough(x) > x->set.rough)
-        return explorer_refine(x);
+        return tree_search_widen(x, &found);
+    if (tree_search_unfitted(x) > x->set.unfitted)
+        return tree_search_refine(x);
     *done = is_done(x);
     return ART_OK;
 }
 
-int explorer_run(explorer *x, explore_stop *stop, void *context)
+int tree_search_run(tree_search *x, search_stop *stop, void *context)
 {
     int status = ART_OK;
     for (int done = 0; !done && !status;)
-        status = stop && stop(context, x) ? ART_ERR_STOPPED : explorer_advance(x, &done);
+        status = stop && stop(context, x) ? ART_ERR_STOPPED : tree_search_advance(x, &done);
     return status;
 }
 
 /* What a checkpoint holds of it, beside the table. */
 enum { PARTS = 2 };
 
-static void list_parts(tensor_part out[PARTS], explorer *x)
+static void list_parts(tensor_part out[PARTS], tree_search *x)
 {
     out[0] = (tensor_part){"explore.counts", TENSOR_I64, 1, SAVED_COUNTS, x->saved_counts};
     out[1] = (tensor_part){"explore.levels", TENSOR_F64, 1, 1, &x->before};
 }
 
-int explorer_save(explorer *x, safetensors *s)
+int tree_search_save(tree_search *x, safetensors *s)
 {
-    const explore_counts *c = &x->counts;
-    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,  c->fitted,
-                                          c->failed, c->expanded, c->widened, c->rounds,
-                                          x->wanted, x->judged,   x->quiet};
+    const search_counts *c = &x->counts;
+    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,     c->fitted,
+                                          c->failed, c->expanded, c->widened,    c->rounds,
+                                          x->wanted, x->judged,   x->idle_starts};
     tensor_part list[PARTS];
     memcpy(x->saved_counts, counts, sizeof counts);
     list_parts(list, x);
     return tensor_parts_save(s, list, PARTS);
 }
 
-int explorer_load(explorer *x, safetensors *s, const char *file, diag *d)
+int tree_search_load(tree_search *x, safetensors *s, const char *file, diag *d)
 {
     tensor_part list[PARTS];
     list_parts(list, x);
@@ -601,9 +601,9 @@ int explorer_load(explorer *x, safetensors *s, const char *file, diag *d)
     if (status)
         return status;
     const int64_t *c = x->saved_counts;
-    x->counts = (explore_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
+    x->counts = (search_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
     x->wanted = c[8];
     x->judged = c[9];
-    x->quiet = c[10];
+    x->idle_starts = c[10];
     return ART_OK;
 }

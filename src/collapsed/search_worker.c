@@ -16,7 +16,7 @@ enum { FEW = 4 }; /* moves that a climb tries before it gives up */
 #define UPHILL          0.01 /* nats: a step of less is none */
 #define SPR_DOUBT       3.0  /* nats by which a whole fit may improve the score of a subtree move */
 
-int fitted_tree_init(fitted_tree *t, const branch_problem *p)
+int fitted_tree_init(fitted_tree *t, const branch_posterior *p)
 {
     memset(t, 0, sizeof *t);
     t->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *t->decision);
@@ -34,17 +34,17 @@ void fitted_tree_free(fitted_tree *t)
     memset(t, 0, sizeof *t);
 }
 
-void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_problem *p)
+void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_posterior *p)
 {
     memcpy(to->decision, from->decision, ((size_t)p->n_taxa - 3) * sizeof *to->decision);
     memcpy(to->length, from->length, (size_t)p->n_edges * sizeof *to->length);
     to->laplace = from->laplace;
-    to->rough = from->rough;
+    to->unfitted = from->unfitted;
     to->status = from->status;
 }
 
-int explore_worker_init(explore_worker *w, const branch_problem *p, const alignment *a,
-                        const int *taxon, int radius, double tolerance)
+int search_worker_init(search_worker *w, const branch_posterior *p, const alignment *a,
+                       const int *taxon, int radius, double tolerance)
 {
     memset(w, 0, sizeof *w);
     const size_t taxa = (size_t)p->n_taxa, nodes = (size_t)topology_nodes(p->n_taxa);
@@ -67,11 +67,11 @@ int explore_worker_init(explore_worker *w, const branch_problem *p, const alignm
         return ART_OK;
     status = ART_ERR_NOMEM;
 out:
-    explore_worker_free(w);
+    search_worker_free(w);
     return status;
 }
 
-void explore_worker_free(explore_worker *w)
+void search_worker_free(search_worker *w)
 {
     branch_solver_free(w->solver);
     branch_moves_free(w->moves);
@@ -92,22 +92,22 @@ uint64_t topology_key(const int32_t *decision, size_t n_decisions)
     return hash_bytes(decision, n_decisions * sizeof *decision);
 }
 
-static void fit(explore_worker *w, fitted_tree *t, double tolerance)
+static void fit(search_worker *w, fitted_tree *t, double tolerance)
 {
     branch_solver_set(w->solver, t->decision, t->length);
     t->status = branch_solver_mode(w->solver, tolerance);
     t->laplace = w->solver->laplace;
-    t->rough = 0;
+    t->unfitted = 0;
     branch_solver_lengths(t->length, w->solver);
 }
 
-void explore_fit(explore_worker *w, fitted_tree *t)
+void search_fit(search_worker *w, fitted_tree *t)
 {
     fit(w, t, w->tolerance);
 }
 
-void explore_neighbour(explore_worker *w, fitted_tree *out, const fitted_tree *parent,
-                       const neighbour *n, int is_spr)
+void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *parent,
+                      const neighbour *n, int is_spr)
 {
     const int32_t n_taxa = w->problem->n_taxa;
     topology_build(&w->tree, parent->decision);
@@ -124,7 +124,7 @@ void explore_neighbour(explore_worker *w, fitted_tree *out, const fitted_tree *p
     for (int32_t v = 1; v < topology_nodes(n_taxa); v++)
         out->length[w->edge_of[v]] = w->by_node[v];
     out->laplace = n->score;
-    out->rough = 1;
+    out->unfitted = 1;
     out->status = ART_OK;
 }
 
@@ -149,15 +149,15 @@ static void keep(neighbour_list *list, const neighbour *n)
 }
 
 /* The decisions of the tree after the move that was just made on w->tree. */
-static int is_known(explore_worker *w, uint64_t *key)
+static int is_known(search_worker *w, uint64_t *key)
 {
     const size_t n_decisions = (size_t)w->problem->n_taxa - 3;
     topology_decisions(w->decision, NULL, &w->tree, w->scratch);
     *key = topology_key(w->decision, n_decisions);
-    return w->table && topology_table_find(w->table, w->decision) >= 0;
+    return w->table && tree_table_find(w->table, w->decision) >= 0;
 }
 
-static void expand_nni(explore_worker *w, double cutoff)
+static void expand_nni(search_worker *w, double cutoff)
 {
     const int32_t nodes = topology_nodes(w->problem->n_taxa);
     for (int32_t v = w->problem->n_taxa; v < nodes; v++)
@@ -179,7 +179,7 @@ static void expand_nni(explore_worker *w, double cutoff)
 
 static void visit_spr(void *context, int32_t v, int32_t to, double score)
 {
-    explore_worker *w = context;
+    search_worker *w = context;
     neighbour n = {.v = v, .w = to, .score = score};
     topology_spr(&w->tree, w->by_node, v, to);
     const int known = is_known(w, &n.key);
@@ -189,8 +189,8 @@ static void visit_spr(void *context, int32_t v, int32_t to, double score)
 }
 
 /* w->solver is at the mode of t. */
-static void look_around(explore_worker *w, neighbour_list *list, const fitted_tree *t,
-                        const topology_table *table, double cutoff, int is_spr)
+static void look_around(search_worker *w, neighbour_list *list, const fitted_tree *t,
+                        const tree_table *table, double cutoff, int is_spr)
 {
     list->count = 0;
     list->scored = 0;
@@ -206,7 +206,7 @@ static void look_around(explore_worker *w, neighbour_list *list, const fitted_tr
 }
 
 /* One step uphill from w->here, whose partials are in the solver; 0 if there is none. */
-static int step_up(explore_worker *w, int is_spr, int64_t *scored, int *fits)
+static int step_up(search_worker *w, int is_spr, int64_t *scored, int *fits)
 {
     const double here = w->here.laplace;
     look_around(w, &w->few, &w->here, NULL, is_spr ? here - SPR_DOUBT : here + UPHILL, is_spr);
@@ -216,7 +216,7 @@ static int step_up(explore_worker *w, int is_spr, int64_t *scored, int *fits)
         for (int i = 1; i < w->few.count; i++)
             if (w->few.item[i].score > w->few.item[best].score)
                 best = i;
-        explore_neighbour(w, &w->there, &w->here, &w->few.item[best], is_spr);
+        search_neighbour(w, &w->there, &w->here, &w->few.item[best], is_spr);
         fit(w, &w->there, CLIMB_TOLERANCE);
         ++*fits;
         if (w->there.status == ART_OK && w->there.laplace > here + UPHILL) {
@@ -229,10 +229,10 @@ static int step_up(explore_worker *w, int is_spr, int64_t *scored, int *fits)
 }
 
 /* Puts the solver at the mode of t, to look around from there. */
-static int stand_on(explore_worker *w, fitted_tree *t)
+static int stand_on(search_worker *w, fitted_tree *t)
 {
-    if (t->rough) {
-        explore_fit(w, t);
+    if (t->unfitted) {
+        search_fit(w, t);
         branch_solver_refresh(w->solver);
     } else {
         branch_solver_set(w->solver, t->decision, t->length);
@@ -242,7 +242,7 @@ static int stand_on(explore_worker *w, fitted_tree *t)
     return t->status;
 }
 
-int explore_climb(explore_worker *w, fitted_tree *out, rng stream, int64_t *scored)
+int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored)
 {
     int fits = 1;
     stepwise_tree(w->starts, w->here.decision, stream);
@@ -254,13 +254,13 @@ int explore_climb(explore_worker *w, fitted_tree *out, rng stream, int64_t *scor
         if (!climbing)
             climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 1, scored, &fits);
     }
-    explore_fit(w, &w->here);
+    search_fit(w, &w->here);
     fitted_tree_copy(out, &w->here, w->problem);
     return fits + 1;
 }
 
-void explore_expand(explore_worker *w, neighbour_list *list, fitted_tree *t,
-                    const topology_table *table, double cutoff, int is_spr)
+void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,
+                   double cutoff, int is_spr)
 {
     list->count = 0;
     list->scored = 0;

@@ -14,8 +14,8 @@ typedef struct fitted_tree {
     int32_t *decision; /* [N-3] */
     double *length;    /* [E] */
     double laplace;
-    int rough;  /* length and laplace are a guess yet */
-    int status; /* of the fit */
+    int unfitted; /* length and laplace are a guess yet */
+    int status;   /* of the fit */
 } fitted_tree;
 
 /* A neighbour that is worth a fit: the move, and what is known of it. */
@@ -34,8 +34,8 @@ typedef struct neighbour_list {
     int64_t scored; /* how many were scored to find them */
 } neighbour_list;
 
-typedef struct explore_worker {
-    const branch_problem *problem;
+typedef struct search_worker {
+    const branch_posterior *problem;
     branch_solver *solver;
     branch_moves *moves;
     stepwise *starts;
@@ -50,34 +50,34 @@ typedef struct explore_worker {
     /* The expansion that is being done. */
     neighbour_list *list;
     const fitted_tree *parent;
-    const topology_table *table;
-} explore_worker;
+    const tree_table *table;
+} search_worker;
 
-int explore_worker_init(explore_worker *w, const branch_problem *problem, const alignment *a,
-                        const int *taxon, int radius, double tolerance);
-void explore_worker_free(explore_worker *w); /* safe on a zeroed or half-built one */
+int search_worker_init(search_worker *w, const branch_posterior *problem, const alignment *a,
+                       const int *taxon, int radius, double tolerance);
+void search_worker_free(search_worker *w); /* safe on a zeroed or half-built one */
 
 /* Memory for a fitted tree. */
-int fitted_tree_init(fitted_tree *t, const branch_problem *problem);
+int fitted_tree_init(fitted_tree *t, const branch_posterior *problem);
 void fitted_tree_free(fitted_tree *t); /* safe on a zeroed one */
-void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_problem *problem);
+void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_posterior *problem);
 
 uint64_t topology_key(const int32_t *decision, size_t n_decisions);
 
 /* Fits t from its lengths. */
-void explore_fit(explore_worker *w, fitted_tree *t);
+void search_fit(search_worker *w, fitted_tree *t);
 
 /* out becomes the neighbour n of parent, with lengths to start its fit from. */
-void explore_neighbour(explore_worker *w, fitted_tree *out, const fitted_tree *parent,
-                       const neighbour *n, int is_spr);
+void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *parent,
+                      const neighbour *n, int is_spr);
 
 /* out becomes the peak above a random start. Returns how many trees were fitted; *scored gets
  * how many were scored. */
-int explore_climb(explore_worker *w, fitted_tree *out, rng stream, int64_t *scored);
+int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored);
 
 /* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table
  * and score at least cutoff. t is fitted before if it is rough. */
-void explore_expand(explore_worker *w, neighbour_list *list, fitted_tree *t,
-                    const topology_table *table, double cutoff, int is_spr);
+void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,
+                   double cutoff, int is_spr);
 
 #endif

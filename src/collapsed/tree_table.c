@@ -12,7 +12,7 @@
 
 enum { FIRST_ROOM = 1024 };
 
-int topology_table_init(topology_table *t, int n_taxa, size_t capacity)
+int tree_table_init(tree_table *t, int n_taxa, size_t capacity)
 {
     memset(t, 0, sizeof *t);
     if (n_taxa < 3 || capacity < 8 || capacity >= (size_t)1 << 31)
@@ -25,55 +25,55 @@ int topology_table_init(topology_table *t, int n_taxa, size_t capacity)
     return ART_OK;
 }
 
-void topology_table_free(topology_table *t)
+void tree_table_free(tree_table *t)
 {
     free(t->decision);
     free(t->length);
     free(t->laplace);
-    free(t->g);
+    free(t->log_evidence);
     free(t->error);
     free(t->mark);
     free(t->slot);
     memset(t, 0, sizeof *t);
 }
 
-size_t topology_table_bytes(int n_taxa)
+size_t tree_table_bytes(int n_taxa)
 {
     const size_t taxa = (size_t)n_taxa;
     return (taxa - 3) * sizeof(int32_t) + (2 * taxa - 3) * sizeof(float) + 2 * sizeof(double) +
            sizeof(float) + sizeof(uint8_t) + 4 * sizeof(uint32_t);
 }
 
-size_t topology_table_capacity(int n_taxa, double bytes)
+size_t tree_table_capacity(int n_taxa, double bytes)
 {
-    return (size_t)fmax(1000, fmin(bytes / (double)topology_table_bytes(n_taxa), 1e9));
+    return (size_t)fmax(1000, fmin(bytes / (double)tree_table_bytes(n_taxa), 1e9));
 }
 
-static size_t decision_bytes(const topology_table *t)
+static size_t decision_bytes(const tree_table *t)
 {
     return t->n_decisions * sizeof *t->decision;
 }
 
 /* The slot of a tree, or the free one where it would be. */
-static size_t slot_of(const topology_table *t, const int32_t *decision)
+static size_t slot_of(const tree_table *t, const int32_t *decision)
 {
     size_t at = hash_bytes(decision, decision_bytes(t)) & (t->slots - 1);
     while (t->slot[at] &&
-           memcmp(topology_table_decision(t, t->slot[at] - 1), decision, decision_bytes(t)) != 0)
+           memcmp(tree_table_decision(t, t->slot[at] - 1), decision, decision_bytes(t)) != 0)
         at = (at + 1) & (t->slots - 1);
     return at;
 }
 
-int64_t topology_table_find(const topology_table *t, const int32_t *decision)
+int64_t tree_table_find(const tree_table *t, const int32_t *decision)
 {
     return t->slots ? (int64_t)t->slot[slot_of(t, decision)] - 1 : -1;
 }
 
-static void fill_slots(topology_table *t)
+static void fill_slots(tree_table *t)
 {
     memset(t->slot, 0, t->slots * sizeof *t->slot);
     for (size_t i = 0; i < t->count; i++)
-        t->slot[slot_of(t, topology_table_decision(t, i))] = (uint32_t)(i + 1);
+        t->slot[slot_of(t, tree_table_decision(t, i))] = (uint32_t)(i + 1);
 }
 
 /* The array at *array, `width` bytes per tree, with room for more. */
@@ -88,7 +88,7 @@ static int resize(void *array, size_t room, size_t width)
     return ART_OK;
 }
 
-static int grow(topology_table *t, size_t least)
+static int grow(tree_table *t, size_t least)
 {
     size_t room = t->room ? t->room : FIRST_ROOM, slots = 16;
     while (room < least)
@@ -98,7 +98,8 @@ static int grow(topology_table *t, size_t least)
         slots *= 2;
     if (resize(&t->decision, room, decision_bytes(t)) ||
         resize(&t->length, room, t->n_edges * sizeof *t->length) ||
-        resize(&t->laplace, room, sizeof *t->laplace) || resize(&t->g, room, sizeof *t->g) ||
+        resize(&t->laplace, room, sizeof *t->laplace) ||
+        resize(&t->log_evidence, room, sizeof *t->log_evidence) ||
         resize(&t->error, room, sizeof *t->error) || resize(&t->mark, room, sizeof *t->mark))
         return ART_ERR_NOMEM;
     if (slots != t->slots) {
@@ -111,14 +112,14 @@ static int grow(topology_table *t, size_t least)
     return ART_OK;
 }
 
-static void copy_entry(topology_table *t, size_t to, size_t from)
+static void copy_entry(tree_table *t, size_t to, size_t from)
 {
     memmove(t->decision + to * t->n_decisions, t->decision + from * t->n_decisions,
             decision_bytes(t));
     memmove(t->length + to * t->n_edges, t->length + from * t->n_edges,
             t->n_edges * sizeof *t->length);
     t->laplace[to] = t->laplace[from];
-    t->g[to] = t->g[from];
+    t->log_evidence[to] = t->log_evidence[from];
     t->error[to] = t->error[from];
     t->mark[to] = t->mark[from];
 }
@@ -130,7 +131,7 @@ static int falling(const void *a, const void *b)
 }
 
 /* The eighth with the least laplace goes. */
-static int evict(topology_table *t)
+static int evict(tree_table *t)
 {
     double *sorted = mem_zeros(t->count, sizeof *sorted);
     if (!sorted)
@@ -149,7 +150,7 @@ static int evict(topology_table *t)
     return ART_OK;
 }
 
-int topology_table_add(topology_table *t, int64_t *at, const topology_entry *e)
+int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e)
 {
     int status;
     *at = -1;
@@ -169,42 +170,42 @@ int topology_table_add(topology_table *t, int64_t *at, const topology_entry *e)
     memcpy(t->decision + i * t->n_decisions, e->decision, decision_bytes(t));
     t->error[i] = -1;
     t->mark[i] = e->mark;
-    topology_table_update(t, i, e->length, e->laplace);
+    tree_table_update(t, i, e->length, e->laplace);
     t->slot[slot_of(t, e->decision)] = (uint32_t)t->count;
     *at = (int64_t)i;
     return ART_OK;
 }
 
-void topology_table_update(topology_table *t, size_t i, const double *length, double laplace)
+void tree_table_update(tree_table *t, size_t i, const double *length, double laplace)
 {
     for (size_t k = 0; k < t->n_edges; k++)
         t->length[i * t->n_edges + k] = (float)length[k];
     t->laplace[i] = laplace;
     if (t->error[i] < 0)
-        t->g[i] = laplace + t->offset;
+        t->log_evidence[i] = laplace + t->offset;
 }
 
-void topology_table_set_offset(topology_table *t, double offset)
+void tree_table_set_offset(tree_table *t, double offset)
 {
     t->offset = offset;
     for (size_t i = 0; i < t->count; i++)
         if (t->error[i] < 0)
-            t->g[i] = t->laplace[i] + offset;
+            t->log_evidence[i] = t->laplace[i] + offset;
 }
 
-void topology_table_lengths(double *length, const topology_table *t, size_t i)
+void tree_table_lengths(double *length, const tree_table *t, size_t i)
 {
     for (size_t k = 0; k < t->n_edges; k++)
         length[k] = (double)t->length[i * t->n_edges + k];
 }
 
-void topology_table_forget_lengths(topology_table *t)
+void tree_table_forget_lengths(tree_table *t)
 {
     free(t->length);
     t->length = NULL;
 }
 
-double topology_table_log_sum(const topology_table *t, uint8_t with, uint8_t without)
+double tree_table_log_sum(const tree_table *t, uint8_t with, uint8_t without)
 {
     double top = -HUGE_VAL, sum = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -212,18 +213,18 @@ double topology_table_log_sum(const topology_table *t, uint8_t with, uint8_t wit
             if ((t->mark[i] & with) != with || t->mark[i] & without)
                 continue;
             if (pass == 0)
-                top = fmax(top, t->g[i]);
+                top = fmax(top, t->log_evidence[i]);
             else
-                sum += exp(t->g[i] - top);
+                sum += exp(t->log_evidence[i] - top);
         }
     return sum > 0 ? top + log(sum) : -HUGE_VAL;
 }
 
-int64_t topology_table_best(const topology_table *t)
+int64_t tree_table_best(const tree_table *t)
 {
     int64_t best = -1;
     for (size_t i = 0; i < t->count; i++)
-        if (best < 0 || t->g[i] > t->g[best])
+        if (best < 0 || t->log_evidence[i] > t->log_evidence[best])
             best = (int64_t)i;
     return best;
 }
@@ -231,7 +232,7 @@ int64_t topology_table_best(const topology_table *t)
 /* What a checkpoint holds of it. */
 enum { PARTS = 8 };
 
-static void list_parts(tensor_part out[PARTS], topology_table *t, size_t count)
+static void list_parts(tensor_part out[PARTS], tree_table *t, size_t count)
 {
     const tensor_part list[PARTS] = {
         {"table.counts", TENSOR_I64, 1, 2, t->counts},
@@ -239,14 +240,14 @@ static void list_parts(tensor_part out[PARTS], topology_table *t, size_t count)
         {"table.decision", TENSOR_I32, count, t->n_decisions, t->decision},
         {"table.length", TENSOR_F32, count, t->n_edges, t->length},
         {"table.laplace", TENSOR_F64, count, 1, t->laplace},
-        {"table.g", TENSOR_F64, count, 1, t->g},
+        {"table.log_evidence", TENSOR_F64, count, 1, t->log_evidence},
         {"table.error", TENSOR_F32, count, 1, t->error},
         {"table.mark", TENSOR_U8, count, 1, t->mark},
     };
     memcpy(out, list, sizeof list);
 }
 
-int topology_table_save(topology_table *t, safetensors *s)
+int tree_table_save(tree_table *t, safetensors *s)
 {
     tensor_part list[PARTS];
     t->counts[0] = t->evicted;
@@ -257,7 +258,7 @@ int topology_table_save(topology_table *t, safetensors *s)
     return tensor_parts_save(s, list, PARTS);
 }
 
-int topology_table_load(topology_table *t, safetensors *s, const char *file, diag *d)
+int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d)
 {
     const size_t count = tensor_rows(s, "table.decision");
     tensor_part list[PARTS];

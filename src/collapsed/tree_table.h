@@ -1,12 +1,12 @@
 /* tree_table.h: the topologies that were visited, with what is known of each: the mode of
  * its branch lengths and its evidence g with the lengths integrated out.
  *
- *     topology_table t;
- *     status = topology_table_init(&t, n_taxa, capacity);
- *     int64_t i = topology_table_find(&t, decision);
+ *     tree_table t;
+ *     status = tree_table_init(&t, n_taxa, capacity);
+ *     int64_t i = tree_table_find(&t, decision);
  *     if (i < 0)
- *         status = topology_table_add(&t, &i, &entry);
- *     topology_table_free(&t);
+ *         status = tree_table_add(&t, &i, &entry);
+ *     tree_table_free(&t);
  *
  * The key is the decisions (tree/topology.h). The table holds at most `capacity` trees: when it
  * is full, the eighth with the least laplace goes, and from then on nothing at or below them is
@@ -24,14 +24,14 @@
 
 /* Bits of `mark`; the table itself does not look at them. */
 enum {
-    TABLE_EXPANDED = 1, /* its nearest neighbours were looked at */
-    TABLE_WIDENED = 2,  /* its neighbours by subtree moves too */
-    TABLE_PEAK = 4,     /* a climb ended here */
-    TABLE_DRAWN = 8,    /* it was given from outside, not found as a neighbour */
-    TABLE_ROUGH = 16,   /* a cheap score stands for laplace; the lengths are not the mode yet */
+    TREE_EXPANDED = 1,  /* its nearest neighbours were looked at */
+    TREE_WIDENED = 2,   /* its neighbours by subtree moves too */
+    TREE_PEAK = 4,      /* a climb ended here */
+    TREE_DRAWN = 8,     /* it was given from outside, not found as a neighbour */
+    TREE_UNFITTED = 16, /* a cheap score stands for laplace; the lengths are not the mode yet */
 };
 
-typedef struct topology_table {
+typedef struct tree_table {
     int n_taxa;
     size_t n_decisions; /* per tree, N - 3 */
     size_t n_edges;     /* 2N - 3 */
@@ -40,9 +40,10 @@ typedef struct topology_table {
     int32_t *decision; /* [count][N-3] */
     float *length;     /* [count][E] the mode */
     double *laplace;   /* [count] diagonal Laplace approximation: the same measure for all */
-    double *g;         /* [count] the best estimate; laplace + offset until there is a better one */
+    double
+        *log_evidence; /* [count] the best estimate; laplace + offset until there is a better one */
     float *error;      /* [count] standard error of g; -1 if it is laplace + offset */
-    double offset;     /* what laplace lacks on the average: topology_table_set_offset */
+    double offset;     /* what laplace lacks on the average: tree_table_set_offset */
     uint8_t *mark;     /* [count] */
     double floor;      /* trees that were evicted had at most this; -inf while there are none */
     int64_t evicted;   /* trees that had to go */
@@ -52,64 +53,64 @@ typedef struct topology_table {
     size_t slots;
     int64_t counts[2]; /* what a checkpoint holds of the scalars */
     double levels[2];
-} topology_table;
+} tree_table;
 
-/* One tree, for topology_table_add. */
-typedef struct topology_entry {
+/* One tree, for tree_table_add. */
+typedef struct tree_entry {
     const int32_t *decision; /* [N-3] */
     const double *length;    /* [E] */
     double laplace;
     uint8_t mark;
-} topology_entry;
+} tree_entry;
 
 /* capacity is at least 8 and below 2^31. */
-int topology_table_init(topology_table *t, int n_taxa, size_t capacity);
-void topology_table_free(topology_table *t); /* safe on a zeroed one */
+int tree_table_init(tree_table *t, int n_taxa, size_t capacity);
+void tree_table_free(tree_table *t); /* safe on a zeroed one */
 
 /* Bytes per tree. */
-size_t topology_table_bytes(int n_taxa);
+size_t tree_table_bytes(int n_taxa);
 
 /* Trees that fit into so many bytes, at least 1000. */
-size_t topology_table_capacity(int n_taxa, double bytes);
+size_t tree_table_capacity(int n_taxa, double bytes);
 
 /* -1 if it is not there. */
-int64_t topology_table_find(const topology_table *t, const int32_t *decision);
+int64_t tree_table_find(const tree_table *t, const int32_t *decision);
 
 /* Adds a tree that is not there yet; *at becomes its number, or -1 if it was refused or had to
  * go at once. ART_ERR_NOMEM leaves the table as it was. Amortised O(N). */
-int topology_table_add(topology_table *t, int64_t *at, const topology_entry *e);
+int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e);
 
-static inline const int32_t *topology_table_decision(const topology_table *t, size_t i)
+static inline const int32_t *tree_table_decision(const tree_table *t, size_t i)
 {
     return t->decision + i * t->n_decisions;
 }
 
 /* Replaces lengths [E] and laplace of tree i, and g if it was no better than laplace. */
-void topology_table_update(topology_table *t, size_t i, const double *length, double laplace);
+void tree_table_update(tree_table *t, size_t i, const double *length, double laplace);
 
 /* What is added to laplace, from now on and for all trees that have nothing better. O(count). */
-void topology_table_set_offset(topology_table *t, double offset);
+void tree_table_set_offset(tree_table *t, double offset);
 
 /* The lengths [E] of tree i in double. */
-void topology_table_lengths(double *length, const topology_table *t, size_t i);
+void tree_table_lengths(double *length, const tree_table *t, size_t i);
 
 /* Gives the memory of the lengths back, more than half of all. None may be asked for afterwards,
  * and no tree added. */
-void topology_table_forget_lengths(topology_table *t);
+void tree_table_forget_lengths(tree_table *t);
 
 /* log sum exp g over the trees that have all the bits `with` and none of `without`; -inf if
  * there are none. With 0, 0: the evidence of the table, but for the prior of one topology.
  * O(count). */
-double topology_table_log_sum(const topology_table *t, uint8_t with, uint8_t without);
+double tree_table_log_sum(const tree_table *t, uint8_t with, uint8_t without);
 
 /* The number of the tree with the greatest g; -1 if there is none. O(count). */
-int64_t topology_table_best(const topology_table *t);
+int64_t tree_table_best(const tree_table *t);
 
 /* All of it as tensors "table.*" of a checkpoint. The table must not change until s is freed. */
-int topology_table_save(topology_table *t, safetensors *s);
+int tree_table_save(tree_table *t, safetensors *s);
 
 /* Replaces the contents. ART_ERR_MISMATCH if the tensors do not fit the table; it is then
  * empty. */
-int topology_table_load(topology_table *t, safetensors *s, const char *file, diag *d);
+int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct branch_model_ops {
 
     /* log q of one tree's lengths [2N-3] in double by the plain definition (the oracle and
      * run-time check). */
-    int (*plain)(branch_model *m, double *log_q, const double *length, const int32_t *decision);
+    int (*reference)(branch_model *m, double *log_q, const double *length, const int32_t *decision);
 
     void (*free)(branch_model *m);
 } branch_model_ops;

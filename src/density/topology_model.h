@@ -60,7 +60,7 @@ typedef struct topology_model_ops {
     void (*flatten)(topology_model *m, double power);
 
     /* log q of one tree in double by the plain definition (the oracle and run-time check). */
-    int (*plain)(topology_model *m, double *log_q, const int32_t *decision);
+    int (*reference)(topology_model *m, double *log_q, const int32_t *decision);
 
     void (*free)(topology_model *m);
 } topology_model_ops;

@@ -131,7 +131,7 @@ size_t likelihood_memory(int n_taxa, size_t n_patterns, const subst_model *model
 
 void likelihood_use(likelihood *l, cpu_level level)
 {
-    const likelihood_kernels *table = &likelihood_kernels_plain;
+    const likelihood_kernels *table = &likelihood_kernels_generic;
 #if defined(__x86_64__)
     if (level == CPU_AVX2)
         table = &likelihood_kernels_avx2;

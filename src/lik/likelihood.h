@@ -42,8 +42,8 @@ void likelihood_batch(likelihood *l, double *value, double *gradient, const int3
 
 /* The same for one tree, by the definition, one site after the other: the oracle of the tests
  * and of the check at run time. Shares no code with the above but the transition matrices. */
-int likelihood_plain(double *value, double *gradient, const alignment *a, const int *taxon,
-                     const subst_model *model, const int32_t *decision, const double *length);
+int likelihood_ref(double *value, double *gradient, const alignment *a, const int *taxon,
+                   const subst_model *model, const int32_t *decision, const double *length);
 
 /* The patterns that are left when gaps are missing data. */
 size_t likelihood_patterns(const likelihood *l);

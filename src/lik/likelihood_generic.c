@@ -1,2 +1,2 @@
-#define KERNELS likelihood_kernels_plain
+#define KERNELS likelihood_kernels_generic
 #include "lik/likelihood_kernel.inc"

@@ -72,7 +72,7 @@ typedef struct likelihood_kernels {
     likelihood_kernel *general;
 } likelihood_kernels;
 
-extern const likelihood_kernels likelihood_kernels_plain;
+extern const likelihood_kernels likelihood_kernels_generic;
 #if defined(__x86_64__)
 extern const likelihood_kernels likelihood_kernels_avx2;
 extern const likelihood_kernels likelihood_kernels_avx512;

@@ -1,4 +1,4 @@
-/* likelihood_plain of likelihood.h: the definition, one pattern of the alignment after the
+/* likelihood_ref of likelihood.h: the definition, one pattern of the alignment after the
  * other, one node after the other. */
 #include "lik/likelihood.h"
 
@@ -132,8 +132,8 @@ static double edge_sum(oracle *o, mat *matrix, int32_t v, int by_rate)
     return total * m->category_weight;
 }
 
-int likelihood_plain(double *value, double *gradient, const alignment *a, const int *taxon,
-                     const subst_model *model, const int32_t *decision, const double *length)
+int likelihood_ref(double *value, double *gradient, const alignment *a, const int *taxon,
+                   const subst_model *model, const int32_t *decision, const double *length)
 {
     oracle o;
     int n_taxa = a->n_taxa, n_edges = topology_edges(n_taxa);

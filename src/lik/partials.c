@@ -1,6 +1,6 @@
 #include "lik/partials.h"
 
-extern const partial_kernels partial_kernels_plain[2];
+extern const partial_kernels partial_kernels_generic[2];
 #if defined(__x86_64__)
 extern const partial_kernels partial_kernels_avx2[2], partial_kernels_avx512[2];
 #endif
@@ -9,8 +9,8 @@ const partial_kernels *partial_kernels_at(cpu_level level, int is_jc)
 {
     const partial_kernels *table = NULL;
     switch (level) {
-    case CPU_PLAIN:
-        table = partial_kernels_plain;
+    case CPU_GENERIC:
+        table = partial_kernels_generic;
         break;
 #if defined(__x86_64__)
     case CPU_AVX2:

@@ -58,8 +58,8 @@ typedef struct partial_kernels {
 
     /* The coefficients of the branch between x and y (their transitions are not used).
      * invariant [tiles][TILE] may be NULL. */
-    void (*meet)(double *coefficient, partial_arm x, partial_arm y, const double *invariant,
-                 const subst_model *m, size_t tiles);
+    void (*edge_likelihood)(double *coefficient, partial_arm x, partial_arm y,
+                            const double *invariant, const subst_model *m, size_t tiles);
 
     /* out[0], out[1] = the first two derivatives of sum weight log L(t). */
     void (*slopes)(double out[2], const double *coefficient, const double *weight,
@@ -73,8 +73,8 @@ typedef struct partial_kernels {
     void (*spread)(double *out, partial_arm x, int categories, size_t tiles);
 
     /* row = P (row * times) elementwise, C categories. */
-    void (*carry)(double *row, const double *times, const double *transition, int categories,
-                  size_t tiles);
+    void (*propagate)(double *row, const double *times, const double *transition, int categories,
+                      size_t tiles);
 
     /* out [tiles][TILE] = sum_c weight_c sum_i pi_i x_ci y_ci (transitions are not used). */
     void (*pair)(double *out, partial_arm x, partial_arm y, const subst_model *m, size_t tiles);

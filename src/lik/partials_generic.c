@@ -1,2 +1,2 @@
-#define KERNELS partial_kernels_plain
+#define KERNELS partial_kernels_generic
 #include "lik/partials_kernel.inc"

@@ -1,6 +1,6 @@
 #include "nn/dense.h"
 
-extern const dense_kernels dense_kernels_plain;
+extern const dense_kernels dense_kernels_generic;
 #if defined(__x86_64__)
 extern const dense_kernels dense_kernels_avx2, dense_kernels_avx512;
 #endif
@@ -8,8 +8,8 @@ extern const dense_kernels dense_kernels_avx2, dense_kernels_avx512;
 const dense_kernels *dense_kernels_at(cpu_level level)
 {
     switch (level) {
-    case CPU_PLAIN:
-        return &dense_kernels_plain;
+    case CPU_GENERIC:
+        return &dense_kernels_generic;
 #if defined(__x86_64__)
     case CPU_AVX2:
         return &dense_kernels_avx2;

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-extern gemm_kernel gemm_at_plain;
+extern gemm_kernel gemm_at_generic;
 #if defined(__x86_64__)
 extern gemm_kernel gemm_at_avx2, gemm_at_avx512;
 #endif
@@ -10,8 +10,8 @@ extern gemm_kernel gemm_at_avx2, gemm_at_avx512;
 gemm_kernel *gemm_kernel_at(cpu_level level)
 {
     switch (level) {
-    case CPU_PLAIN:
-        return gemm_at_plain;
+    case CPU_GENERIC:
+        return gemm_at_generic;
 #if defined(__x86_64__)
     case CPU_AVX2:
         return gemm_at_avx2;
@@ -29,8 +29,8 @@ void gemm(gemm_form form, real *c, int ldc, const real *a, int lda, const real *
     gemm_kernel_at(cpu_best())(form, c, ldc, a, lda, b, ldb, m, n, k, add);
 }
 
-void gemm_plain(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb,
-                int m, int n, int k, int add)
+void gemm_ref(gemm_form form, real *c, int ldc, const real *a, int lda, const real *b, int ldb,
+              int m, int n, int k, int add)
 {
     const ptrdiff_t ai = form == GEMM_TN ? 1 : lda, ap = form == GEMM_TN ? lda : 1;
     const ptrdiff_t bj = form == GEMM_NT ? ldb : 1, bp = form == GEMM_NT ? 1 : ldb;

@@ -19,7 +19,7 @@ typedef void gemm_kernel(gemm_form form, real *c, int ldc, const real *a, int ld
                          int ldb, int m, int n, int k, int add);
 
 /* At the best level of this machine, and by the definition with sums in double. */
-gemm_kernel gemm, gemm_plain;
+gemm_kernel gemm, gemm_ref;
 
 /* The kernel of a level; NULL where the build does not have it. */
 gemm_kernel *gemm_kernel_at(cpu_level level);

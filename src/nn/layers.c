@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-extern const layer_kernels layer_kernels_plain;
+extern const layer_kernels layer_kernels_generic;
 #if defined(__x86_64__)
 extern const layer_kernels layer_kernels_avx2, layer_kernels_avx512;
 #endif
@@ -12,8 +12,8 @@ extern const layer_kernels layer_kernels_avx2, layer_kernels_avx512;
 const layer_kernels *layer_kernels_at(cpu_level level)
 {
     switch (level) {
-    case CPU_PLAIN:
-        return &layer_kernels_plain;
+    case CPU_GENERIC:
+        return &layer_kernels_generic;
 #if defined(__x86_64__)
     case CPU_AVX2:
         return &layer_kernels_avx2;

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-void plain_linear(double *y, const double *x, const real *weight, const real *bias, int in, int out)
+void linear_ref(double *y, const double *x, const real *weight, const real *bias, int in, int out)
 {
     for (int i = 0; i < out; i++) {
         double sum = bias ? (double)bias[i] : 0;
@@ -14,7 +14,7 @@ void plain_linear(double *y, const double *x, const real *weight, const real *bi
     }
 }
 
-void plain_norm(double *x, const real *gain, const real *bias, int width)
+void norm_ref(double *x, const real *gain, const real *bias, int width)
 {
     double mean = 0, variance = 0;
     for (int i = 0; i < width; i++)
@@ -25,13 +25,13 @@ void plain_norm(double *x, const real *gain, const real *bias, int width)
         x[i] = (double)gain[i] * (x[i] - mean) / sqrt(variance + NORM_EPSILON) + (double)bias[i];
 }
 
-void plain_elu(double *x, int n)
+void elu_ref(double *x, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] = x[i] > 0 ? x[i] : expm1(x[i]);
 }
 
-void plain_log_softmax(double *x, int n)
+void log_softmax_ref(double *x, int n)
 {
     double top = x[0], sum = 0;
     for (int i = 1; i < n; i++)

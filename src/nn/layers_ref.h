@@ -6,12 +6,11 @@
 #include "base/real.h"
 
 /* y [out] = W x + b; x [in], weight [out][in], bias [out] or NULL */
-void plain_linear(double *y, const double *x, const real *weight, const real *bias, int in,
-                  int out);
+void linear_ref(double *y, const double *x, const real *weight, const real *bias, int in, int out);
 
 /* in place, x [width] */
-void plain_norm(double *x, const real *gain, const real *bias, int width);
-void plain_elu(double *x, int n);
-void plain_log_softmax(double *x, int n);
+void norm_ref(double *x, const real *gain, const real *bias, int width);
+void elu_ref(double *x, int n);
+void log_softmax_ref(double *x, int n);
 
 #endif

@@ -148,7 +148,7 @@ static int create_worker(worker *w, const parsimony *p)
 
 void parsimony_use(parsimony *p, cpu_level level)
 {
-    p->fitch = fitch_plain;
+    p->fitch = fitch_generic;
 #if defined(__x86_64__)
     if (level == CPU_AVX2)
         p->fitch = fitch_avx2;
@@ -258,8 +258,8 @@ void parsimony_batch(parsimony *p, int64_t *score, const int32_t *decision, int 
     pool_run(p->threads, n_trees, score_tree, p);
 }
 
-int parsimony_plain(int64_t *score, const alignment *a, const int *taxon, parsimony_gap gap,
-                    const int32_t *decision)
+int parsimony_ref(int64_t *score, const alignment *a, const int *taxon, parsimony_gap gap,
+                  const int32_t *decision)
 {
     topology t = {0};
     uint8_t *set = mem_zeros(2 * (size_t)a->n_taxa, sizeof *set);

@@ -35,8 +35,8 @@ void parsimony_free(parsimony *p); /* NULL is fine */
 void parsimony_batch(parsimony *p, int64_t *score, const int32_t *decision, int n_trees);
 
 /* The same for one tree, one pattern of the alignment after the other: the oracle. */
-int parsimony_plain(int64_t *score, const alignment *a, const int *taxon, parsimony_gap gap,
-                    const int32_t *decision);
+int parsimony_ref(int64_t *score, const alignment *a, const int *taxon, parsimony_gap gap,
+                  const int32_t *decision);
 
 /* Uses the kernels of the given level, which the machine must have, instead of the best. */
 void parsimony_use(parsimony *p, cpu_level level);

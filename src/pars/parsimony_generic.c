@@ -1,2 +1,2 @@
-#define FITCH fitch_plain
+#define FITCH fitch_generic
 #include "pars/parsimony_kernel.inc"

@@ -14,7 +14,7 @@
 typedef void fitch_kernel(uint64_t *out, const uint64_t *a, const uint64_t *b, uint64_t *changes,
                           uint64_t *empty, int n_planes, int n);
 
-fitch_kernel fitch_plain;
+fitch_kernel fitch_generic;
 #if defined(__x86_64__)
 fitch_kernel fitch_avx2;
 fitch_kernel fitch_avx512;

@@ -82,7 +82,7 @@ int posterior_add(posterior *p, const particles *batch)
     size_t n = (size_t)batch->n_taxa;
     if (!isfinite(p->reference))
         for (int i = 0; i < batch->k; i++)
-            p->reference = fmax(p->reference, batch->weight[i]);
+            p->reference = fmax(p->reference, batch->log_weight[i]);
     int status = ART_OK;
     rng stream = rng_at(p->seed, RNG_RESAMPLE, (uint32_t)p->batches++, 0);
     for (int i = 0; i < batch->k && p->rows == ROWS_AS_DRAWN && p->count < p->room; i++)
@@ -90,9 +90,9 @@ int posterior_add(posterior *p, const particles *batch)
     for (int i = 0; i < batch->k && !status; i++) {
         const int32_t *decision = batch->decision + (size_t)i * (n - 3);
         const double *length = batch->length + (size_t)i * (2 * n - 3);
-        if (!isfinite(batch->weight[i]))
+        if (!isfinite(batch->log_weight[i]))
             continue;
-        const double weight = exp(fmin(batch->weight[i] - p->reference, LARGEST));
+        const double weight = exp(fmin(batch->log_weight[i] - p->reference, LARGEST));
         if (weight == 0)
             continue;
         status = tree_set_add(&p->trees, decision, weight);

@@ -4,7 +4,7 @@
 #define TRAIN_DEFAULTS_H
 
 /* Networks. */
-enum { USUAL_HIDDEN = 100, USUAL_HEADS = 4, USUAL_BRANCH_HIDDEN = 100 };
+enum { DEFAULT_HIDDEN = 100, DEFAULT_HEADS = 4, DEFAULT_BRANCH_HIDDEN = 100 };
 
 /* Of topologies and lengths learned together. */
 enum {
@@ -18,9 +18,9 @@ enum {
 
 /* Of a density of given trees. */
 enum { FIT_STEPS = 20000, FIT_BATCH = 10, FIT_DECAY_EVERY = 1000, FIT_AVERAGE_FROM = 1000 };
-#define FIT_RATE    1e-3
-#define FIT_AVERAGE 0.9995
+#define FIT_RATE      1e-3
+#define FIT_AVERAGE   0.9995
 
-#define USUAL_DECAY 0.75
+#define DEFAULT_DECAY 0.75
 
 #endif

@@ -23,7 +23,7 @@ static int run_repeat(double *weight, particles *batch, const particle_source *s
         if (status)
             break;
         particles_weigh(batch, 1);
-        memcpy(weight + first, batch->weight, (size_t)batch->k * sizeof *weight);
+        memcpy(weight + first, batch->log_weight, (size_t)batch->k * sizeof *weight);
         if (observe)
             status = observe(context, batch);
     }

@@ -22,7 +22,7 @@ int particles_init(particles *p, int k, int n_taxa, int with_slope)
     p->log_b = p->log_q + room;
     p->value = p->log_q + 2 * room;
     p->log_prior = p->log_q + 3 * room;
-    p->weight = p->log_q + 4 * room;
+    p->log_weight = p->log_q + 4 * room;
     return ART_OK;
 }
 
@@ -74,5 +74,5 @@ int particles_draw(particles *p, const particle_source *source, particle_stream 
 void particles_weigh(particles *p, double anneal)
 {
     for (int i = 0; i < p->k; i++)
-        p->weight[i] = anneal * p->value[i] + p->log_prior[i] - p->log_q[i] - p->log_b[i];
+        p->log_weight[i] = anneal * p->value[i] + p->log_prior[i] - p->log_q[i] - p->log_b[i];
 }

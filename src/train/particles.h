@@ -33,14 +33,14 @@ typedef struct particle_stream {
 typedef struct particles {
     int k; /* room, and the size of the last draw */
     int n_taxa;
-    int32_t *decision; /* [k][N-3] */
-    double *length;    /* [k][2N-3]; zero without branch lengths */
-    double *slope;     /* [k][2N-3] derivatives of value by the lengths; NULL if not wanted */
-    double *log_q;     /* [k] of the topologies */
-    double *log_b;     /* [k] of the branch lengths; zero without */
-    double *value;     /* [k] of the target */
-    double *log_prior; /* [k]; zero without branch lengths */
-    double *weight;    /* [k] log weights */
+    int32_t *decision;  /* [k][N-3] */
+    double *length;     /* [k][2N-3]; zero without branch lengths */
+    double *slope;      /* [k][2N-3] derivatives of value by the lengths; NULL if not wanted */
+    double *log_q;      /* [k] of the topologies */
+    double *log_b;      /* [k] of the branch lengths; zero without */
+    double *value;      /* [k] of the target */
+    double *log_prior;  /* [k]; zero without branch lengths */
+    double *log_weight; /* [k] */
 } particles;
 
 int particles_init(particles *p, int k, int n_taxa, int with_slope);

@@ -33,7 +33,7 @@ static void likelihood_evaluate(target *t, double *value, double *gradient, cons
 static int likelihood_check(target *t, double *value, const int32_t *decision, const double *length)
 {
     likelihood_target *self = (likelihood_target *)t;
-    return likelihood_plain(value, NULL, self->data, self->taxon, self->model, decision, length);
+    return likelihood_ref(value, NULL, self->data, self->taxon, self->model, decision, length);
 }
 
 static void likelihood_target_free(target *t)
@@ -83,7 +83,7 @@ static int parsimony_check(target *t, double *value, const int32_t *decision, co
     (void)length;
     parsimony_target *self = (parsimony_target *)t;
     int64_t score;
-    int status = parsimony_plain(&score, self->data, self->taxon, self->gap, decision);
+    int status = parsimony_ref(&score, self->data, self->taxon, self->gap, decision);
     *value = -(double)score;
     return status;
 }

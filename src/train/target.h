@@ -19,7 +19,7 @@ typedef struct target_ops {
                      const double *length, int k);
 
     /* The value of one tree by the plain kernels. */
-    int (*plain)(target *t, double *value, const int32_t *decision, const double *length);
+    int (*reference)(target *t, double *value, const int32_t *decision, const double *length);
 
     void (*free)(target *t);
 } target_ops;

@@ -19,7 +19,7 @@ static int verify_topology(topology_model *trees, const int32_t *decision, diag 
     double fast, plain;
     int status = trees->ops->score(trees, &fast, decision, 1);
     if (!status)
-        status = trees->ops->plain(trees, &plain, decision);
+        status = trees->ops->reference(trees, &plain, decision);
     if (status)
         return status;
     /* float rounding through some dozens of steps; a fault of code or machine is far larger */
@@ -32,7 +32,7 @@ static int verify_lengths(branch_model *branches, const int32_t *decision, const
     double fast, plain;
     int status = branches->ops->score(branches, &fast, length, decision, 1);
     if (!status)
-        status = branches->ops->plain(branches, &plain, length, decision);
+        status = branches->ops->reference(branches, &plain, length, decision);
     if (status)
         return status;
     /* Float rounding of the moments, some 1e-7 an edge, counts in units of the deviation of a log

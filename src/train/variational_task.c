@@ -41,7 +41,7 @@ static int variational_step(task *t, task_step *out, uint32_t step, double annea
     if (status)
         return status;
     particles_weigh(p, anneal);
-    double bound = objective_gradient(v->share, v->dlogq, p->weight, p->k, v->kind);
+    double bound = objective_gradient(v->share, v->dlogq, p->log_weight, p->k, v->kind);
     *out = (task_step){.loss = -bound, .best = -INFINITY, .trees = p->k};
     distinct_set(&v->topologies, p->decision, p->k);
     out->distinct = v->topologies.count;
@@ -66,7 +66,7 @@ static int variational_verify(task *t, diag *d)
     if (status)
         return status;
     goal->ops->evaluate(goal, &fast, NULL, v->draws.decision, v->draws.length, 1);
-    status = goal->ops->plain(goal, &plain, v->draws.decision, v->draws.length);
+    status = goal->ops->reference(goal, &plain, v->draws.decision, v->draws.length);
     /* sums of a few thousand terms in double */
     return status ? status
                   : task_agree("the target of a sampled tree", fast, plain, 1e-9 * fabs(plain), d);

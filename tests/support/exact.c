@@ -269,7 +269,7 @@ double exact_parsimony(double *probability, const alignment *a, parsimony_gap ga
     int64_t score;
     for (int i = 0; i < trees; i++) {
         exact_tree(decision, i, a->n_taxa);
-        check_status(parsimony_plain(&score, a, NULL, gap, decision));
+        check_status(parsimony_ref(&score, a, NULL, gap, decision));
         probability[i] = exp(-(double)score);
     }
     return log(normalise(probability, trees));

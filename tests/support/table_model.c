@@ -93,7 +93,7 @@ static const topology_model_ops OPS = {.name = "table",
                                        .gradient = table_gradient,
                                        .initialise = table_initialise,
                                        .changed = table_changed,
-                                       .plain = table_plain,
+                                       .reference = table_plain,
                                        .free = table_free};
 
 int table_model_create(topology_model **out)

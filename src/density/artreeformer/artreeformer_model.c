@@ -371,7 +371,7 @@ static int model_plain(topology_model *m, double *log_q, const int32_t *decision
     const artreeformer *a = self(m);
     int status = decisions_are_trees(decision, 1, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
     return status ? status
-                  : network_plain(log_q, NULL, &m->params, m->n_taxa, a->d, a->heads, decision);
+                  : network_ref(log_q, NULL, &m->params, m->n_taxa, a->d, a->heads, decision);
 }
 
 static const topology_model_ops artreeformer_ops = {
@@ -383,7 +383,7 @@ static const topology_model_ops artreeformer_ops = {
     .changed = model_changed,
     .freeze = model_freeze,
     .flatten = model_flatten,
-    .plain = model_plain,
+    .reference = model_plain,
     .free = model_free,
 };
 

@@ -57,7 +57,7 @@ void embedding_plan_set(embedding_plan *p, const topology *t)
     }
 }
 
-extern const embedding_kernels embedding_kernels_plain;
+extern const embedding_kernels embedding_kernels_generic;
 #if defined(__x86_64__)
 extern const embedding_kernels embedding_kernels_avx2, embedding_kernels_avx512;
 #endif
@@ -65,8 +65,8 @@ extern const embedding_kernels embedding_kernels_avx2, embedding_kernels_avx512;
 const embedding_kernels *embedding_kernels_at(cpu_level level)
 {
     switch (level) {
-    case CPU_PLAIN:
-        return &embedding_kernels_plain;
+    case CPU_GENERIC:
+        return &embedding_kernels_generic;
 #if defined(__x86_64__)
     case CPU_AVX2:
         return &embedding_kernels_avx2;

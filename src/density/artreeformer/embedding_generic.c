@@ -1,2 +1,2 @@
-#define KERNELS embedding_kernels_plain
+#define KERNELS embedding_kernels_generic
 #include "density/artreeformer/embedding_kernel.inc"

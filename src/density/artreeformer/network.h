@@ -54,7 +54,7 @@ void network_initialise(params *p, uint64_t seed);
  * folding, nothing shared. Decisions [N-3]. If step is not NULL, the log-probabilities of the
  * 2n-3 edges of each step follow each other in it, [(N-3)(N-1)] numbers. Allocates; O(N^2 d^2).
  * The oracle of the fast way. */
-int network_plain(double *log_q, double *step, const params *p, int n_taxa, int d, int heads,
-                  const int32_t *decision);
+int network_ref(double *log_q, double *step, const params *p, int n_taxa, int d, int heads,
+                const int32_t *decision);
 
 #endif

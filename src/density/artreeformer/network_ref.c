@@ -71,12 +71,12 @@ static void node_features(plain *m)
         double *x = m->x + (ptrdiff_t)u * d;
         for (int i = 0; i < d; i++) {
             const real *row = weight(m, MLP0_WEIGHT) + (ptrdiff_t)i * m->n_taxa;
-            plain_linear(f, m->f + (ptrdiff_t)u * n, row, NULL, n, 1);
+            linear_ref(f, m->f + (ptrdiff_t)u * n, row, NULL, n, 1);
             hidden[i] = f[0] + (double)weight(m, MLP0_BIAS)[i];
         }
-        plain_elu(hidden, d);
-        plain_linear(x, hidden, weight(m, MLP2_WEIGHT), weight(m, MLP2_BIAS), d, d);
-        plain_norm(x, weight(m, MLP3_WEIGHT), weight(m, MLP3_BIAS), d);
+        elu_ref(hidden, d);
+        linear_ref(x, hidden, weight(m, MLP2_WEIGHT), weight(m, MLP2_BIAS), d, d);
+        norm_ref(x, weight(m, MLP3_WEIGHT), weight(m, MLP3_BIAS), d);
     }
 }
 
@@ -89,10 +89,10 @@ static void graph_vector(plain *m, double *r)
     memset(unit, 0, (size_t)d * sizeof *unit);
     if (n - 3 < d)
         unit[n - 3] = 1;
-    plain_linear(query, unit, in, bias, d, d);
+    linear_ref(query, unit, in, bias, d, d);
     for (ptrdiff_t u = 0; u < nodes; u++) {
-        plain_linear(m->key + u * d, m->x + u * d, in + (ptrdiff_t)d * d, bias + d, d, d);
-        plain_linear(m->value + u * d, m->x + u * d, in + 2 * (ptrdiff_t)d * d, bias + 2 * d, d, d);
+        linear_ref(m->key + u * d, m->x + u * d, in + (ptrdiff_t)d * d, bias + d, d, d);
+        linear_ref(m->value + u * d, m->x + u * d, in + 2 * (ptrdiff_t)d * d, bias + 2 * d, d, d);
     }
     memset(pooled, 0, (size_t)d * sizeof *pooled);
     for (int h = 0; h < m->heads; h++) {
@@ -101,12 +101,12 @@ static void graph_vector(plain *m, double *r)
             for (int i = h * width; i < (h + 1) * width; i++)
                 m->score[u] += query[i] * m->key[u * d + i] / sqrt(width);
         }
-        plain_log_softmax(m->score, nodes);
+        log_softmax_ref(m->score, nodes);
         for (ptrdiff_t u = 0; u < nodes; u++)
             for (int i = h * width; i < (h + 1) * width; i++)
                 pooled[i] += exp(m->score[u]) * m->value[u * d + i];
     }
-    plain_linear(r, pooled, weight(m, MHA_OUT_WEIGHT), weight(m, MHA_OUT_BIAS), d, d);
+    linear_ref(r, pooled, weight(m, MHA_OUT_WEIGHT), weight(m, MHA_OUT_BIAS), d, d);
 }
 
 /* b [2d] = Linear ELU Linear of [sin(c_i t)] [cos(c_i t)], c_i = (i / d) ln 10000 */
@@ -118,9 +118,9 @@ static void time_vector(plain *m, double *b, double *scratch)
         b[i] = sin(c * t);
         b[d + i] = cos(c * t);
     }
-    plain_linear(scratch, b, weight(m, TIME0_WEIGHT), weight(m, TIME0_BIAS), 2 * d, 2 * d);
-    plain_elu(scratch, 2 * d);
-    plain_linear(b, scratch, weight(m, TIME2_WEIGHT), weight(m, TIME2_BIAS), 2 * d, 2 * d);
+    linear_ref(scratch, b, weight(m, TIME0_WEIGHT), weight(m, TIME0_BIAS), 2 * d, 2 * d);
+    elu_ref(scratch, 2 * d);
+    linear_ref(b, scratch, weight(m, TIME2_WEIGHT), weight(m, TIME2_BIAS), 2 * d, 2 * d);
 }
 
 /* logit = readout([r ; max(x_u, x_v)] + b) for the edge (u, v) */
@@ -135,18 +135,18 @@ static void edge_logits(plain *m, const double *r, const double *b)
             a[i] = r[i] + b[i];
             a[d + i] = fmax(xu[i], xv[i]) + b[d + i];
         }
-        plain_linear(c, a, weight(m, READ0_WEIGHT), weight(m, READ0_BIAS), 2 * d, 2 * d);
-        plain_norm(c, weight(m, READ1_WEIGHT), weight(m, READ1_BIAS), 2 * d);
-        plain_elu(c, 2 * d);
-        plain_linear(a, c, weight(m, READ3_WEIGHT), weight(m, READ3_BIAS), 2 * d, 2 * d);
-        plain_norm(a, weight(m, READ4_WEIGHT), weight(m, READ4_BIAS), 2 * d);
-        plain_elu(a, 2 * d);
-        plain_linear(&m->logit[e], a, weight(m, READ6_WEIGHT), weight(m, READ6_BIAS), 2 * d, 1);
+        linear_ref(c, a, weight(m, READ0_WEIGHT), weight(m, READ0_BIAS), 2 * d, 2 * d);
+        norm_ref(c, weight(m, READ1_WEIGHT), weight(m, READ1_BIAS), 2 * d);
+        elu_ref(c, 2 * d);
+        linear_ref(a, c, weight(m, READ3_WEIGHT), weight(m, READ3_BIAS), 2 * d, 2 * d);
+        norm_ref(a, weight(m, READ4_WEIGHT), weight(m, READ4_BIAS), 2 * d);
+        elu_ref(a, 2 * d);
+        linear_ref(&m->logit[e], a, weight(m, READ6_WEIGHT), weight(m, READ6_BIAS), 2 * d, 1);
     }
 }
 
-int network_plain(double *log_q, double *step, const params *p, int n_taxa, int d, int heads,
-                  const int32_t *decision)
+int network_ref(double *log_q, double *step, const params *p, int n_taxa, int d, int heads,
+                const int32_t *decision)
 {
     plain m;
     int status = plain_init(&m, p, n_taxa, d, heads);
@@ -162,7 +162,7 @@ int network_plain(double *log_q, double *step, const params *p, int n_taxa, int 
         memcpy(r, m.hidden + 6 * d, (size_t)d * sizeof *r);
         time_vector(&m, b, m.hidden + 4 * d);
         edge_logits(&m, r, b);
-        plain_log_softmax(m.logit, edges);
+        log_softmax_ref(m.logit, edges);
         if (step) {
             memcpy(step, m.logit, (size_t)edges * sizeof *step);
             step += edges;

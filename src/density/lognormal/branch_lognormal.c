@@ -496,7 +496,7 @@ static const branch_model_ops OPS = {
     .backward = backward,
     .initialise = initialise,
     .changed = changed,
-    .plain = plain,
+    .reference = plain,
     .free = free_model,
 };
 

@@ -27,14 +27,13 @@ static void conv(double *h, const double *f, const params *p, int first, const e
                 both[j] = fu[j];
                 both[in + j] = fv[j] - fu[j];
             }
-            plain_linear(y, both, params_value(p, first), params_value(p, first + 1), 2 * in,
-                         hidden);
-            plain_norm(y, params_value(p, first + 2), params_value(p, first + 3), hidden);
-            plain_elu(y, hidden);
+            linear_ref(y, both, params_value(p, first), params_value(p, first + 1), 2 * in, hidden);
+            norm_ref(y, params_value(p, first + 2), params_value(p, first + 3), hidden);
+            elu_ref(y, hidden);
             for (int j = 0; j < hidden; j++)
                 h[j] = fmax(h[j], y[j]);
         }
-        plain_elu(h, hidden);
+        elu_ref(h, hidden);
     }
 }
 
@@ -45,23 +44,23 @@ static void head(double *mean, double *log_std, double *h, const params *p,
     double *a = scratch, *b = scratch + hidden, out[2];
     for (int u = 0; u < rows; u++) {
         double *hu = h + (ptrdiff_t)u * hidden;
-        plain_linear(a, hu, params_value(p, BRANCH_NODE0_WEIGHT),
-                     params_value(p, BRANCH_NODE0_BIAS), hidden, hidden);
-        plain_elu(a, hidden);
-        plain_linear(hu, a, params_value(p, BRANCH_NODE1_WEIGHT),
-                     params_value(p, BRANCH_NODE1_BIAS), hidden, hidden);
-        plain_elu(hu, hidden);
+        linear_ref(a, hu, params_value(p, BRANCH_NODE0_WEIGHT), params_value(p, BRANCH_NODE0_BIAS),
+                   hidden, hidden);
+        elu_ref(a, hidden);
+        linear_ref(hu, a, params_value(p, BRANCH_NODE1_WEIGHT), params_value(p, BRANCH_NODE1_BIAS),
+                   hidden, hidden);
+        elu_ref(hu, hidden);
     }
     for (int e = 0; e < rows - 1; e++) {
         const double *x = h + (ptrdiff_t)(e + 1) * hidden;
         const double *y = h + (ptrdiff_t)plan->parent[e + 1] * hidden;
         for (int j = 0; j < hidden; j++)
             a[j] = fmax(x[j], y[j]);
-        plain_linear(b, a, params_value(p, BRANCH_EDGE0_WEIGHT), params_value(p, BRANCH_EDGE0_BIAS),
-                     hidden, hidden);
-        plain_elu(b, hidden);
-        plain_linear(out, b, params_value(p, BRANCH_EDGE1_WEIGHT),
-                     params_value(p, BRANCH_EDGE1_BIAS), hidden, 2);
+        linear_ref(b, a, params_value(p, BRANCH_EDGE0_WEIGHT), params_value(p, BRANCH_EDGE0_BIAS),
+                   hidden, hidden);
+        elu_ref(b, hidden);
+        linear_ref(out, b, params_value(p, BRANCH_EDGE1_WEIGHT), params_value(p, BRANCH_EDGE1_BIAS),
+                   hidden, 2);
         mean[e] = out[0];
         log_std[e] = out[1];
     }
