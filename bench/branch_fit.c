@@ -13,7 +13,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "cli/dataset.h"
+#include "cli/dataset_options.h"
 #include "train/density_task.h"
 #include "train/trainer.h"
 #include "density/lognormal/branch_lognormal.h"
@@ -59,7 +59,7 @@ typedef struct work {
 
 static int open_data(work *w, const char *path, const char *trees, diag *d)
 {
-    int status = dataset_read(&w->data, &(dataset_settings){.alignment = path}, d);
+    int status = dataset_open(&w->data, &(dataset_settings){.alignment = path}, d);
     if (!status)
         status = model_string_parse(&w->model, "JC", NULL, d);
     if (!status)

@@ -6,6 +6,8 @@
  *     art_alignment   nucleotide sequences, read from FASTA, PHYLIP or NEXUS
  *     art_trees       distinct topologies with weights, read from Newick or NEXUS, or drawn
  *     art_model       q(tree), and q(branch lengths | tree) where it has one
+ *     art_run         an inference under way: it advances in pieces, can be saved and resumed
+ *     art_result      what a finished run found: evidence, trees, consensus, report, files
  *     art_messages    what was noted about users' files
  *
  * The order of calls is that of the data: read an alignment and infer a model from it, or read
@@ -22,16 +24,26 @@
  *     art_model_free(q);
  *     art_alignment_free(a);
  *
- * What only the program has: checkpoints, parsimony inference, consensus trees and reports.
+ * art_infer does it all at once. A run does the same in pieces, with checkpoints, a time limit and
+ * the files that the program writes:
+ *
+ *     art_run *r = NULL;
+ *     art_result *found = NULL;
+ *     art_drive_settings files = {"primates", 600, 60};
+ *     if (art_run_infer(&r, a, "JC", NULL, NULL) == ART_OK &&
+ *         art_run_drive(r, &files, NULL, NULL, NULL) == ART_OK &&
+ *         art_run_result(&found, r, NULL) == ART_OK)
+ *         art_result_write(found, "primates", NULL);
+ *     art_result_free(found);
+ *     art_run_free(r);
  *
  * Every function that can fail returns ART_OK or a negative status. What it gives comes first, and
  * is undefined after a failure; but a constructor then sets *out to NULL. No pointer may be NULL
  * unless it says so; every _free accepts NULL. Whoever gets an object from a constructor frees
  * it; strings that are returned belong to the object and live as long. The library never prints,
- * exits, reads the environment or keeps global state. One object belongs to one thread at a time;
- * so do all models together, because the BLAS underneath need not be safe to call from two threads
- * (the library's own threads never do). Results depend on the seed and not on the number of
- * threads. */
+ * exits, reads the environment or keeps global state. One object belongs to one thread at a time,
+ * and what is borrowed from it too; different objects may be used by different threads. Results
+ * depend on the seed and not on the number of threads. */
 #ifndef ARTREEFORMER_H
 #define ARTREEFORMER_H
 
@@ -92,10 +104,9 @@ ART_API const char *art_messages_text(const art_messages *m, size_t i);
 /* Its level; ART_NOTE for an index out of range. */
 ART_API enum art_level art_messages_level(const art_messages *m, size_t i);
 
-/* ---- those who look on ----
- * What a function of the caller's that is called from time to time wishes: to go on; to stop with
- * ART_ERR_STOPPED; to have the answer soon, with what there is (where that is not said to be
- * possible, the same as stopping). */
+/* ---- callbacks ----
+ * What a callback asks for by its return value: to continue; to stop with ART_ERR_STOPPED; to
+ * finish soon, with what there is (where that is not said to be possible, the same as stopping). */
 
 enum art_action { ART_GO_ON, ART_STOP, ART_FINISH_NOW };
 
@@ -275,6 +286,124 @@ ART_API void art_fit_defaults(art_fit_settings *s);
  */
 ART_API int art_fit(art_model **out, const art_trees *t, const art_fit_settings *settings,
                     art_progress *progress, void *context, art_messages *m);
+
+/* ---- runs ----
+ * The work of art_infer and art_fit in pieces of about a second, and maximum parsimony. What a
+ * constructor is given besides settings is borrowed until the run and its result are freed. */
+
+typedef struct art_run art_run;
+
+/* settings may be NULL in all three. */
+ART_API int art_run_infer(art_run **out, const art_alignment *a, const char *model,
+                          const art_infer_settings *settings, art_messages *m);
+ART_API int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
+                        art_messages *m);
+
+/* Maximum parsimony by annealed inference: a density is fitted to exp(-score) / Z over all trees.
+ * Anything out of its range is ART_ERR_USAGE. */
+typedef struct art_parsimony_settings {
+    int gap_is_state;  /* a gap is a fifth state; 0: missing data */
+    int hidden, heads; /* of the network; heads divides hidden */
+    int threads;       /* 1 and more */
+    uint64_t seed;
+    int64_t steps;        /* of training; 1 and more */
+    int64_t anneal_steps; /* over which the scores' weight rises to 1; 0: it is 1 */
+    int particles;        /* trees drawn in each step; 2 and more */
+    double rate;          /* of learning; above 0, up to 1 */
+    double decay;         /* the rate is multiplied by it, above 0, up to 1, .. */
+    int64_t decay_every;  /* .. after so many steps; 0: never */
+} art_parsimony_settings;
+
+/* The defaults of the program, but one thread. */
+ART_API void art_parsimony_defaults(art_parsimony_settings *s);
+
+ART_API int art_run_parsimony(art_run **out, const art_alignment *a,
+                              const art_parsimony_settings *settings, art_messages *m);
+
+ART_API void art_run_free(art_run *r);
+
+/* One piece of work; nothing if the run is done. */
+ART_API int art_run_advance(art_run *r, art_messages *m);
+
+/* How far a run is. The texts of stage and unit live as long as the run. */
+typedef struct art_run_state {
+    const char *stage; /* "exploring", "training", "evidence" */
+    const char *unit;  /* that done and total count: "steps", "trees", "draws" */
+    double done;
+    double total; /* 0 if not known */
+    double value; /* as for art_progress; NaN if there is none yet */
+    int is_done;
+    char detail[128]; /* more, for people */
+} art_run_state;
+
+ART_API void art_run_look(const art_run *r, art_run_state *out);
+
+/* The run ends as soon as it can, with what it has. */
+ART_API void art_run_finish_now(art_run *r);
+
+/* Between any two pieces: the state of the run as a file, whole or not at all; and back, into a run
+ * that was just made from the same data with the same settings (ART_ERR_MISMATCH for others). It
+ * then goes on, byte for byte, as the one that was saved. */
+ART_API int art_run_save(art_run *r, const char *path, art_messages *m);
+ART_API int art_run_load(art_run *r, const char *path, art_messages *m);
+
+typedef struct art_drive_settings {
+    const char *prefix; /* <prefix>.ckp.safetensors are checkpoints, <prefix>.metrics.jsonl says
+                           how it went; NULL: neither is written */
+    double time_limit;  /* seconds of the whole run, 0 for none: inference without branch lengths
+                           (ART_COLLAPSED) finishes by then, the others stop with a checkpoint */
+    double
+        checkpoint_every; /* seconds between checkpoints, at least; 0 as default is two minutes */
+} art_drive_settings;
+
+/* Takes the run to its end. If there is a checkpoint of the same run beside the prefix, the run
+ * goes on from it, once. ART_ERR_STOPPED: stopped by progress or by the limit, with a checkpoint if
+ * there is a prefix. settings, progress and context may be NULL. */
+ART_API int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *progress,
+                          void *context, art_messages *m);
+
+/* ---- results ---- */
+
+typedef struct art_result art_result;
+
+/* What a run that is done has found (ART_ERR_USAGE before); one time. The run can be freed. */
+ART_API int art_run_result(art_result **out, art_run *r, art_messages *m);
+ART_API void art_result_free(art_result *found);
+
+/* The log evidence with its errors; of parsimony, log of the sum over trees of exp(-score).
+ * ART_ERR_UNSUPPORTED for art_run_fit. */
+ART_API int art_result_evidence(art_evidence *e, const art_result *found);
+
+/* Topologies with their probabilities, the best first; of parsimony, the trees of the best score,
+ * each with the same weight. ART_ERR_UNSUPPORTED for art_run_fit. The trees are the caller's. */
+ART_API int art_result_trees(art_trees **out, const art_result *found);
+
+/* The best parsimony score; ART_ERR_UNSUPPORTED for other runs. */
+ART_API int art_result_score(int64_t *score, const art_result *found);
+
+enum art_consensus { ART_STRICT, ART_MAJORITY, ART_EXTENDED };
+
+/* The consensus tree as Newick with supports and mean branch lengths; text, size and length as for
+ * art_trees_newick. Of art_run_infer only, as the report: ART_ERR_UNSUPPORTED for others. */
+ART_API int art_result_consensus(const art_result *found, enum art_consensus kind, char *text,
+                                 size_t size, size_t *length);
+
+/* The splits by falling probability, those of single taxa left out: how many there are, and the
+ * i-th with its standard error (NaN where it is not known), the mean length of the branch, and the
+ * names of its smaller side separated by commas (text, size, length as above). */
+ART_API size_t art_result_splits(const art_result *found);
+ART_API int art_result_split(const art_result *found, size_t i, double *probability, double *se,
+                             double *mean_length, char *text, size_t size, size_t *length);
+
+/* The report as text: what was done, the evidence, the best topologies, the consensus drawn. */
+ART_API int art_result_report(const art_result *found, char *text, size_t size, size_t *length);
+
+/* All files that the program writes: <prefix>.trees, .trprobs, .contree, .report.html, .json and
+ * the others (docs/files.md). Existing ones are overwritten. */
+ART_API int art_result_write(art_result *found, const char *prefix, art_messages *m);
+
+/* The trained model; it becomes the caller's, one time, and files cannot be written afterwards. */
+ART_API int art_result_model(art_model **out, art_result *found);
 
 #ifdef __cplusplus
 }

@@ -103,9 +103,8 @@ typedef struct tally {
     double sum[MAX_TREES], square[MAX_TREES];
 } tally;
 
-static int tally_batch(void *context, const particles *batch)
+static void tally_batch(tally *t, const particles *batch)
 {
-    tally *t = context;
     for (int i = 0; i < batch->k; i++) {
         int tree = exact_index(batch->decision + i * (t->n_taxa - 3), t->n_taxa);
         double weight = exp(batch->log_weight[i] - t->log_evidence);
@@ -114,7 +113,6 @@ static int tally_batch(void *context, const particles *batch)
         t->sum[tree] += weight;
         t->square[tree] += weight * weight;
     }
-    return ART_OK;
 }
 
 /* The mean of n numbers, given their sum and that of their squares, is `expected` within four
@@ -129,8 +127,16 @@ static void check_unbiased(const run *r, const double *exact, double log_evidenc
 {
     tally t = {.n_taxa = r->n_taxa, .log_evidence = log_evidence};
     evidence e;
+    evidence_sampling *sampling;
+    const particles *batch;
     check_status(
-        evidence_run(&e, &r->source, &(evidence_settings){1000, repeats}, tally_batch, &t));
+        evidence_sampling_create(&sampling, &r->source, &(evidence_settings){1000, repeats}));
+    while (!evidence_sampling_is_done(sampling)) {
+        check_status(evidence_sampling_advance(sampling, &batch));
+        tally_batch(&t, batch);
+    }
+    evidence_sampling_finish(sampling, &e);
+    evidence_sampling_free(sampling);
     double sum = 0, square = 0;
     assert_int_equal(t.total, 1000 * repeats);
     for (int i = 0; i < r->n_trees; i++) {
@@ -147,7 +153,7 @@ static void check_unbiased(const run *r, const double *exact, double log_evidenc
 static void check_evidence(const run *r, double exact, double largest_sd)
 {
     evidence e;
-    check_status(evidence_run(&e, &r->source, &(evidence_settings){1000, 20}, NULL, NULL));
+    check_status(evidence_run(&e, &r->source, &(evidence_settings){1000, 20}));
     check_near(e.log_evidence, exact, 4 * e.log_evidence_se);
     check_near(e.log_evidence_sd, 0, largest_sd);
     assert_true(e.lower_bound_1 < e.lower_bound_10 && e.lower_bound_10 < e.log_evidence);

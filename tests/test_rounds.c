@@ -91,7 +91,7 @@ static void answer_with(result *r, bench *b, int passes, int k, double network)
 
 static void answer_usual(result *r, bench *b, int passes, int k)
 {
-    answer_with(r, b, passes, k, answer_share(b->c));
+    answer_with(r, b, passes, k, final_network_share(b->c));
 }
 
 /* Evidence within four of its stated errors, topology probabilities as enumeration has them. */

@@ -121,7 +121,7 @@ static void every_estimator_finds_the_target(void **state)
         /* what noise the last learning rates leave */
         check_near(distance(&f), 0, 0.02);
         evidence e;
-        check_status(evidence_run(&e, &f.source, &(evidence_settings){100, 50}, NULL, NULL));
+        check_status(evidence_run(&e, &f.source, &(evidence_settings){100, 50}));
         check_near(e.log_evidence, exact_log_z(&f), 4 * e.log_evidence_se + 1e-9);
         assert_true(e.log_evidence_sd < 0.01 && e.ess > 0.99 * 5000);
         assert_true(e.lower_bound_1 <= e.lower_bound_10 && e.lower_bound_10 <= e.log_evidence);
@@ -151,11 +151,6 @@ static void best_trees_are_all_kept(void **state)
     fixture_close(&f);
 }
 
-static int gather(void *context, const particles *batch)
-{
-    return posterior_add(context, batch);
-}
-
 /* Draws from an untrained q, weighted, give the target's own distribution. */
 static void weights_correct_a_wrong_q(void **state)
 {
@@ -169,8 +164,16 @@ static void weights_correct_a_wrong_q(void **state)
         check_status(taxa_add(&names, (char[]){(char)('a' + i)}, 1));
     posterior p;
     evidence e;
+    evidence_sampling *sampling;
+    const particles *batch;
     check_status(posterior_init(&p, &names, 1000, ROWS_BY_WEIGHT, false, 1));
-    check_status(evidence_run(&e, &f.source, &(evidence_settings){1000, 100}, gather, &p));
+    check_status(evidence_sampling_create(&sampling, &f.source, &(evidence_settings){1000, 100}));
+    while (!evidence_sampling_is_done(sampling)) {
+        check_status(evidence_sampling_advance(sampling, &batch));
+        check_status(posterior_add(&p, batch));
+    }
+    evidence_sampling_finish(sampling, &e);
+    evidence_sampling_free(sampling);
     check_status(posterior_finish(&p));
     assert_int_equal(p.trees.count, TABLE_TREES);
     assert_int_equal(p.count, 1000);

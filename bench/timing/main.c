@@ -6,7 +6,7 @@
 #include "timing/figure.h"
 #include "timing/rows.h"
 #include "timing/scaling.h"
-#include "cli/run.h"
+#include "io/json_number.h"
 #include "cli/training.h"
 
 #include <jansson.h>
@@ -100,7 +100,7 @@ static json_t *row_json(const char *name, const bench_result *r)
     };
     int status = row ? ART_OK : ART_ERR_NOMEM;
     for (size_t i = 0; i < sizeof number / sizeof number[0] && !status; i++)
-        status = results_number(row, number[i].key, number[i].value);
+        status = json_set_number(row, number[i].key, number[i].value);
     if (!status)
         return row;
     json_decref(row);
@@ -182,7 +182,7 @@ static int measure_one_thread(json_t *out, json_t *rows, session *s, const setti
     if (!status)
         status = bench_speedup(&speedup, w, &one, row, (int)o->repeats, o->limit);
     if (!status)
-        status = results_number(out, "speedup", speedup);
+        status = json_set_number(out, "speedup", speedup);
     sgemm_bench_close(&sgemm);
     workbench_close(&one);
     return status;
@@ -242,7 +242,7 @@ static int measure_scaling(json_t *out, json_t *rows, session *s, const settings
                              (int)o->repeats, o->limit);
     for (int i = 0; i < result.sizes && !status; i++)
         status = add_size(rows, s, "training_step", SCALING_TAXA[i], &result.step[i]);
-    return status ? status : results_number(out, "exponent", result.exponent);
+    return status ? status : json_set_number(out, "exponent", result.exponent);
 }
 
 static int measure_figure(json_t *rows, session *s, const settings *o)

@@ -179,19 +179,21 @@ static int close_frozen(workbench *w, int draws)
     return w->trees->ops->freeze(w->trees, 0);
 }
 
-static int count_batch(void *context, const particles *batch)
-{
-    workbench *w = context;
-    workbench_count_forward(w);
-    workbench_count_branches(w, batch->k, workbench_distinct(w, batch), false);
-    return ART_OK;
-}
-
 static int work_evidence(workbench *w, int draws)
 {
-    evidence result;
     const evidence_settings plan = {draws, w->plan->evidence_repeats};
-    return evidence_run(&result, &w->source, &plan, count_batch, w);
+    evidence_sampling *sampling;
+    const particles *batch;
+    int status = evidence_sampling_create(&sampling, &w->source, &plan);
+    while (!status && !evidence_sampling_is_done(sampling)) {
+        status = evidence_sampling_advance(sampling, &batch);
+        if (status)
+            break;
+        workbench_count_forward(w);
+        workbench_count_branches(w, batch->k, workbench_distinct(w, batch), false);
+    }
+    evidence_sampling_free(sampling);
+    return status;
 }
 
 /* Those that need most memory last: the peak is that of the process so far. */

@@ -71,7 +71,7 @@ static int open_data(workbench *w)
                             : name_taxa(&w->data.taxa, o->taxa);
         return status ? status : simulate_data(&w->data, o->seed, d);
     }
-    status = dataset_read(&w->data, &o->data, d);
+    status = dataset_open(&w->data, &o->data, d);
     if (!status && o->trained)
         status = dataset_match(&w->data, &w->file.taxa, o->data.alignment, d);
     return status;

@@ -9,7 +9,7 @@
 #define TIMING_WORKBENCH_H
 
 #include "timing/embedding.h"
-#include "cli/dataset.h"
+#include "cli/dataset_options.h"
 #include "cli/session.h"
 #include "train/trainer.h"
 #include "train/variational_task.h"

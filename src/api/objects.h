@@ -3,6 +3,7 @@
 #define API_OBJECTS_H
 
 #include "artreeformer.h"
+#include "base/buffer.h"
 #include "base/diag.h"
 #include "train/evidence.h"
 #include "density/model_file.h"
@@ -44,6 +45,9 @@ int model_begin(art_model **out, const taxa *names, int threads);
 
 /* Ready for use; frees the model and returns the status if there is one. */
 int model_end(art_model **out, art_model *q, int status);
+
+/* A text for the caller, as art_trees_newick says. */
+int text_hand_out(char *text, size_t size, size_t *length, const buffer *whole);
 
 /* False for NaN. */
 static inline bool is_within(double x, double low, double high)

@@ -49,6 +49,21 @@ double art_trees_weight(const art_trees *t, size_t i)
     return i < t->set.count ? t->set.weight[i] : (double)NAN;
 }
 
+int text_hand_out(char *text, size_t size, size_t *length, const buffer *whole)
+{
+    int status = buffer_status(whole);
+    if (status)
+        return status;
+    if (length)
+        *length = whole->length;
+    const size_t n = whole->length < size ? whole->length : size ? size - 1 : 0;
+    if (size) {
+        memcpy(text, whole->text, n);
+        text[n] = '\0';
+    }
+    return whole->length < size ? ART_OK : ART_ERR_LIMIT;
+}
+
 int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size_t *length)
 {
     if (i >= t->set.count)
@@ -60,17 +75,7 @@ int art_trees_newick(const art_trees *t, size_t i, char *text, size_t size, size
     if (!status)
         tree_write_newick(&whole, &writer, tree_set_decision(&t->set, i), NULL);
     if (!status)
-        status = buffer_status(&whole);
-    if (!status) {
-        if (length)
-            *length = whole.length;
-        size_t n = whole.length < size ? whole.length : size ? size - 1 : 0;
-        if (size) {
-            memcpy(text, whole.text, n);
-            text[n] = '\0';
-        }
-        status = whole.length < size ? ART_OK : ART_ERR_LIMIT;
-    }
+        status = text_hand_out(text, size, length, &whole);
     tree_writer_free(&writer);
     buffer_free(&whole);
     return status;

@@ -10,13 +10,6 @@
 
 static const double ON_TERMINAL = 0.2, ELSEWHERE = 30;
 
-double clock_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 void progress_start(progress *p, logger *log, const char *what, const char *unit, double total,
                     double first)
 {

@@ -15,6 +15,7 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
+#include "base/host.h"
 #include "cli/log.h"
 
 typedef struct progress {
@@ -35,8 +36,5 @@ void progress_update(progress *p, double done, const char *format, ...)
 
 /* Wipes the line. */
 void progress_end(progress *p); /* safe on a zeroed one */
-
-/* Seconds of the monotonic clock. */
-double clock_seconds(void);
 
 #endif

@@ -20,22 +20,22 @@ static const double LENGTH_RATE = 0.002;
 static const double FLATNESS = 0.7; /* power of the network's probabilities, for trees outside */
 static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6; /* share of the draws */
 
-double answer_draws(int k)
+double final_draws(int k)
 {
     return LEAST_NETWORK * LEAST_PASSES * SAMPLER_REPEATS * k;
 }
 
-double answer_share(const rounds *c)
+double final_network_share(const rounds *c)
 {
     const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
     const double share = outside > 0 ? outside / (outside + c->inside) : 0;
     return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
 }
 
-double answer_pass_trees(const rounds *c, int k)
+double final_pass_trees(const rounds *c, int k)
 {
     const tree_table *t = &c->table;
-    const double share = answer_share(c), draws = (double)SAMPLER_REPEATS * k;
+    const double share = final_network_share(c), draws = (double)SAMPLER_REPEATS * k;
     const double all = tree_table_log_sum(t, 0, 0);
     double trees = draws * share; /* if all of them are outside the table */
     for (size_t i = 0; i < t->count; i++)
@@ -46,7 +46,7 @@ double answer_pass_trees(const rounds *c, int k)
 int final_sampling_create(final_sampling **out, rounds *c, branch_model *branches,
                           const taxa *names, const final_settings *settings)
 {
-    const sampler_settings plan = {settings->particles, settings->sample, answer_share(c),
+    const sampler_settings plan = {settings->particles, settings->sample, final_network_share(c),
                                    settings->seed};
     *out = NULL;
     if (settings->particles < 2 || settings->passes < 1 ||

@@ -28,15 +28,15 @@ typedef struct final_settings {
 
 /* The draws from the network that an answer will have at least, with k particles, for
  * rounds_settings.sampled. */
-double answer_draws(int k);
+double final_draws(int k);
 
 /* The network's share of the draws, from what the last round showed: the optimal one by the spreads
  * of the two strata. */
-double answer_share(const rounds *c);
+double final_network_share(const rounds *c);
 
 /* Trees that a pass with k particles will find the branch lengths of, at most, on the average.
  * O(trees). */
-double answer_pass_trees(const rounds *c, int k);
+double final_pass_trees(const rounds *c, int k);
 
 typedef enum final_stage { FINAL_PASSES, FINAL_LENGTHS, FINAL_DONE } final_stage;
 

@@ -60,8 +60,8 @@ int rounds_create(rounds **out, const branch_posterior *problem, const alignment
                      ? tree_table_init(&c->table, problem->n_taxa, settings->capacity)
                      : ART_ERR_NOMEM;
     if (!status)
-        status = tree_search_create(&c->tree_search, problem, a, taxon, &c->table,
-                                    &settings->explore, threads);
+        status = tree_search_create(&c->search, problem, a, taxon, &c->table, &settings->explore,
+                                    threads);
     if (!status)
         status = evidence_batch_create(&c->team, problem, threads);
     if (status)
@@ -77,7 +77,7 @@ void rounds_free(rounds *c)
         return;
     network_fit_free(&c->fit);
     evidence_batch_free(c->team);
-    tree_search_free(c->tree_search);
+    tree_search_free(c->search);
     tree_table_free(&c->table);
     free(c->drawn);
     free(c->log_q);
@@ -97,12 +97,12 @@ double rounds_log_table(const rounds *c)
 static int explore(rounds *c)
 {
     int done = 0;
-    const int64_t expanded = tree_search_counts(c->tree_search)->expanded - c->expanded_before;
+    const int64_t expanded = tree_search_counts(c->search)->expanded - c->expanded_before;
     int status = ART_OK;
     if (expanded >= c->set.expansions || (c->finish_now && c->table.count > 0))
         done = 1;
     else
-        status = tree_search_advance(c->tree_search, &done);
+        status = tree_search_advance(c->search, &done);
     if (done)
         c->stage = ROUNDS_IMPROVE;
     return status;
@@ -195,7 +195,7 @@ static void end_round(rounds *c)
     r->error = r->spread / sqrt(c->set.sampled);
     /* more rounds do not lower the error that comes of what a full table cannot take */
     r->done = rounds_is_complete(c, r) && (r->error <= c->set.error || r->missed > 0);
-    c->expanded_before = tree_search_counts(c->tree_search)->expanded;
+    c->expanded_before = tree_search_counts(c->search)->expanded;
     const bool is_rough = c->set.fit.polish > 0 && c->fit.fit_kl > c->set.fit.polish;
     c->ended = r->done != 0 || c->finish_now || c->n_rounds >= c->set.rounds;
     if (!c->ended)
@@ -222,7 +222,7 @@ static int look_at_draws(rounds *c)
         is_new[i] = at < 0 || c->table.mark[at] & TREE_DRAWN;
     }
     if (!status)
-        status = tree_search_add(c->tree_search, g, drawn, (size_t)count, &found);
+        status = tree_search_add(c->search, g, drawn, (size_t)count, &found);
     for (int i = 0; i < count && !status; i++) {
         const double weight = g[i] - prior - log_q[i];
         const bool is_missed = tree_table_find(&c->table, drawn + (size_t)i * n_decisions) < 0;
@@ -287,7 +287,7 @@ int rounds_save(rounds *c, safetensors *s)
     if (!status)
         status = tree_table_save(&c->table, s);
     if (!status)
-        status = tree_search_save(c->tree_search, s);
+        status = tree_search_save(c->search, s);
     return status ? status : network_fit_save(&c->fit, s);
 }
 
@@ -333,7 +333,7 @@ int rounds_load(rounds *c, safetensors *s, const char *file, diag *d)
     if (!status)
         status = tree_table_load(&c->table, s, file, d);
     if (!status)
-        status = tree_search_load(c->tree_search, s, file, d);
+        status = tree_search_load(c->search, s, file, d);
     if (!status)
         status = network_fit_load(&c->fit, &c->table, s, file, d);
     if (!status && c->stage > ROUNDS_IMPROVE && !c->fit.trainer)

@@ -87,7 +87,7 @@ typedef struct rounds {
     rounds_settings set;
     pool *threads;
     tree_table table;
-    tree_search *tree_search;
+    tree_search *search;
     evidence_batch *team;
     network_fit fit;
     /* The draws of a round. */

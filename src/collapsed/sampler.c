@@ -171,7 +171,7 @@ static int draw_trees(tree_sampler *s)
     const int left = network_draws(s) - s->next, n = left < SCORE_BATCH ? left : SCORE_BATCH;
     if (s->next == 0) {
         tree_sampler_pick(s);
-        tree_search_guess(s->c->tree_search, s->guess);
+        tree_search_guess(s->c->search, s->guess);
     }
     int status =
         trees->ops->sample(trees, s->drawn + first * s->c->table.n_decisions, s->log_q + first, n,

@@ -18,6 +18,10 @@ enum {
 
 /* Of a density of given trees. */
 enum { FIT_STEPS = 20000, FIT_BATCH = 10, FIT_DECAY_EVERY = 1000, FIT_AVERAGE_FROM = 1000 };
+
+/* Of maximum parsimony by annealed inference; otherwise as a density of given trees. */
+enum { PARSIMONY_ANNEAL = 10000 };
+
 #define FIT_RATE      1e-3
 #define FIT_AVERAGE   0.9995
 

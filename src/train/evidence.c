@@ -10,26 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The log weights of one repeat, in weight [K]. */
-static int run_repeat(double *weight, particles *batch, const particle_source *source, int k,
-                      uint32_t repeat, evidence_observer *observe, void *context)
-{
-    int room = batch->k, status = ART_OK;
-    for (int first = 0; first < k && !status; first += room) {
-        batch->k = k - first < room ? k - first : room;
-        status = particles_draw(
-            batch, source,
-            (particle_stream){RNG_EVIDENCE, RNG_EVIDENCE_BRANCH, repeat, (uint32_t)first});
-        if (status)
-            break;
-        particles_weigh(batch, 1);
-        memcpy(weight + first, batch->log_weight, (size_t)batch->k * sizeof *weight);
-        if (observe)
-            status = observe(context, batch);
-    }
-    batch->k = room;
-    return status;
-}
+struct evidence_sampling {
+    particle_source source;
+    int k, repeats;
+    int repeat, first; /* of the next batch */
+    particles batch;
+    double *weight; /* [2 repeats k]; the second half is scratch */
+};
 
 /* Mean of the bounds of consecutive groups of `size`; NaN if there is no whole group. */
 static double mean_bound(const double *weight, long total, int size)
@@ -60,27 +47,83 @@ void evidence_summarise(evidence *out, double *weight, int k, int repeats)
     out->pareto_k = weights_pareto_k(weight, weight + n, n);
 }
 
-int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings,
-                 evidence_observer *observe, void *context)
+int evidence_sampling_create(evidence_sampling **out, const particle_source *source,
+                             const evidence_settings *settings)
 {
-    memset(out, 0, sizeof *out);
-    int k = settings->particles, repeats = settings->repeats;
+    *out = NULL;
+    const int k = settings->particles, repeats = settings->repeats;
     if (k < 1 || repeats < 1 || repeats > INT32_MAX / k)
         return ART_ERR_USAGE;
-    size_t total = (size_t)k * (size_t)repeats;
-    particles batch;
-    double *weight = mem_zeros(2 * total, sizeof *weight);
+    evidence_sampling *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    s->source = *source;
+    s->k = k;
+    s->repeats = repeats;
+    s->weight = mem_zeros(2 * (size_t)k * (size_t)repeats, sizeof *s->weight);
     int status =
-        particles_init(&batch, k < EVIDENCE_BATCH ? k : EVIDENCE_BATCH, source->goal->n_taxa, 0);
-    if (!weight)
+        particles_init(&s->batch, k < EVIDENCE_BATCH ? k : EVIDENCE_BATCH, source->goal->n_taxa, 0);
+    if (!status && !s->weight)
         status = ART_ERR_NOMEM;
-    for (int r = 0; r < repeats && !status; r++)
-        status = run_repeat(weight + (size_t)r * (size_t)k, &batch, source, k, (uint32_t)r, observe,
-                            context);
+    if (status)
+        evidence_sampling_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+void evidence_sampling_free(evidence_sampling *s)
+{
+    if (!s)
+        return;
+    particles_free(&s->batch);
+    free(s->weight);
+    free(s);
+}
+
+bool evidence_sampling_is_done(const evidence_sampling *s)
+{
+    return s->repeat == s->repeats;
+}
+
+int evidence_sampling_advance(evidence_sampling *s, const particles **batch)
+{
+    const int left = s->k - s->first, room = s->k < EVIDENCE_BATCH ? s->k : EVIDENCE_BATCH;
+    particles *p = &s->batch;
+    p->k = left < room ? left : room;
+    *batch = p;
+    int status = particles_draw(p, &s->source,
+                                (particle_stream){RNG_EVIDENCE, RNG_EVIDENCE_BRANCH,
+                                                  (uint32_t)s->repeat, (uint32_t)s->first});
+    if (status)
+        return status;
+    particles_weigh(p, 1);
+    memcpy(s->weight + (size_t)s->repeat * (size_t)s->k + s->first, p->log_weight,
+           (size_t)p->k * sizeof *s->weight);
+    s->first += p->k;
+    if (s->first == s->k) {
+        s->first = 0;
+        s->repeat++;
+    }
+    return ART_OK;
+}
+
+void evidence_sampling_finish(evidence_sampling *s, evidence *out)
+{
+    evidence_summarise(out, s->weight, s->k, s->repeats);
+}
+
+int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings)
+{
+    evidence_sampling *s;
+    const particles *batch;
+    memset(out, 0, sizeof *out);
+    int status = evidence_sampling_create(&s, source, settings);
+    while (!status && !evidence_sampling_is_done(s))
+        status = evidence_sampling_advance(s, &batch);
     if (!status)
-        evidence_summarise(out, weight, k, repeats);
-    particles_free(&batch);
-    free(weight);
+        evidence_sampling_finish(s, out);
+    evidence_sampling_free(s);
     return status;
 }
 

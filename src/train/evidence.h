@@ -38,14 +38,29 @@ typedef struct evidence {
     bool cut;          /* a time limit ended them, or the draws */
 } evidence;
 
-/* Called with every batch, in order, weights filled in. A status other than ART_OK ends the run
- * and is returned: ART_ERR_STOPPED when the user wants to stop. */
-typedef int evidence_observer(void *context, const particles *batch);
+/* In pieces: one batch of particles each.
+ *
+ *     evidence_sampling *s;
+ *     status = evidence_sampling_create(&s, &source, &settings);
+ *     while (!status && !evidence_sampling_is_done(s))
+ *         status = evidence_sampling_advance(s, &batch);          the batch, with its weights
+ *     evidence_sampling_finish(s, &e);
+ *     evidence_sampling_free(s);
+ *
+ * Freezes nothing and saves nothing: the caller freezes the model for speed. Draws from the streams
+ * RNG_EVIDENCE and RNG_EVIDENCE_BRANCH: repeat r is step r. ART_ERR_USAGE for more draws than an
+ * int can count. */
+typedef struct evidence_sampling evidence_sampling;
 
-/* Freezes nothing and saves nothing: the caller freezes the model for speed. observe may be
- * NULL. Draws from the streams RNG_EVIDENCE and RNG_EVIDENCE_BRANCH: repeat r is step r. */
-int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings,
-                 evidence_observer *observe, void *context);
+int evidence_sampling_create(evidence_sampling **out, const particle_source *source,
+                             const evidence_settings *settings);
+void evidence_sampling_free(evidence_sampling *s); /* NULL is fine */
+bool evidence_sampling_is_done(const evidence_sampling *s);
+int evidence_sampling_advance(evidence_sampling *s, const particles **batch);
+void evidence_sampling_finish(evidence_sampling *s, evidence *out);
+
+/* All of it at once. */
+int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings);
 
 /* The figures of `repeats` times k log weights; weight is [2 repeats k], its second half is
  * overwritten. */

@@ -45,6 +45,7 @@ int trainer_create(trainer **out, task *job, const train_settings *settings, poo
         return ART_ERR_NOMEM;
     t->job = job;
     t->set = *settings;
+    t->last_objective = NAN;
     int status = ART_OK;
     if (job->trees)
         status = add_part(t, &t->trees, &job->trees->params,
@@ -154,6 +155,7 @@ int trainer_advance(trainer *t, diag *d)
         update(t, optim_clip(norm, t->set.clip));
         count_step(t, &done, norm);
     }
+    t->last_objective = finite ? -done.loss : (double)NAN;
     t->step++;
     t->skipped += !finite;
     t->skipped_in_row = finite ? 0 : t->skipped_in_row + 1;

@@ -77,6 +77,7 @@ typedef struct trainer {
     optim branches;
     optim *part[2]; /* those of the two that are there */
     int parts;
+    double last_objective; /* of the last step; NaN if it was skipped, or before the first */
     double scalar[TRAIN_SCALARS];
     int64_t saved_counts[TRAIN_COUNTS];
 } trainer;

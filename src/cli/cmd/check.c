@@ -2,9 +2,9 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/banner.h"
-#include "cli/collapsed_run.h"
-#include "cli/dataset.h"
-#include "cli/estimate.h"
+#include "collapsed/rounds.h"
+#include "cli/dataset_options.h"
+#include "jobs/estimate.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/training.h"
@@ -50,9 +50,8 @@ static int put_estimate(session *s, const alignment *a)
     char text[FORMAT_SIZE];
     pool *threads = NULL;
     estimate e = {0};
-    const collapsed_options o = COLLAPSED_DEFAULTS;
     const estimate_sizes sizes = {DEFAULT_HIDDEN, DEFAULT_HEADS, DEFAULT_BRANCH_HIDDEN,
-                                  (int)o.fit_batch, VBPI_PARTICLES};
+                                  NETWORK_FIT_BATCH, VBPI_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
         status = estimate_infer(&e, a, &sizes, threads);
@@ -60,7 +59,8 @@ static int put_estimate(session *s, const alignment *a)
     if (status != ART_OK)
         return status;
     put(&s->table, "infer_memory", format_bytes(text, sizeof text, e.bytes));
-    put(&s->table, "infer_table_memory_at_most", format_bytes(text, sizeof text, (double)o.memory));
+    put(&s->table, "infer_table_memory_at_most",
+        format_bytes(text, sizeof text, (double)DEFAULT_TABLE_MEMORY));
     put(&s->table, "infer_time_per_1000_trees",
         format_seconds(text, sizeof text, 1000 * e.tree_seconds));
     put(&s->table, "infer_time_per_fit_step", format_seconds(text, sizeof text, e.fit_seconds));
@@ -89,7 +89,7 @@ static int check(session *s, void *chosen)
     dataset data = {0};
     alignment_stats stats = {0};
     double start = clock_seconds();
-    int status = dataset_read(&data, &set->data, &s->diag);
+    int status = dataset_open(&data, &set->data, &s->diag);
     double seconds = clock_seconds() - start;
     if (status == ART_OK)
         status = alignment_stats_compute(&stats, &data.alignment);

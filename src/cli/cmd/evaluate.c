@@ -3,7 +3,7 @@
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "io/nexus.h"
-#include "cli/dataset.h"
+#include "cli/dataset_options.h"
 #include "cli/session.h"
 #include "train/particles.h"
 #include "lik/likelihood.h"
@@ -93,7 +93,7 @@ static int evaluation_init(evaluation *e, session *s, const settings *set)
     memset(e, 0, sizeof *e);
     e->set = set;
     buffer_init(&e->derivatives);
-    int status = dataset_read(&e->data, &set->data, &s->diag);
+    int status = dataset_open(&e->data, &set->data, &s->diag);
     const alignment *a = &e->data.alignment;
     if (status || (status = model_string_parse(&model, set->model, a, &s->diag)))
         return status;

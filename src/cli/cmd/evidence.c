@@ -2,9 +2,10 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/dataset.h"
-#include "cli/evaluation.h"
+#include "cli/dataset_options.h"
+#include "cli/evaluation_options.h"
 #include "cli/model_input.h"
+#include "cli/progress.h"
 #include "subst/model_string.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static const option OPTIONS[] = {
 
 static int print(session *s, const evaluation *e, const evaluation_settings *set)
 {
-    json_t *figures = evaluation_json(e, set);
+    json_t *figures = evaluation_json(e, set->particles);
     if (!figures)
         return ART_ERR_NOMEM;
     const char *key;
@@ -51,7 +52,27 @@ static int print(session *s, const evaluation *e, const evaluation_settings *set
     return ART_OK;
 }
 
-static int run(session *s, void *chosen)
+/* The evaluation with its progress. */
+static int evaluate(evaluation *out, session *s, const particle_source *source, const taxa *names,
+                    const evaluation_settings *set)
+{
+    evaluator *e;
+    progress line;
+    int status = evaluator_create(&e, source, names, set);
+    progress_start(&line, &s->log, "evidence", "draws",
+                   (double)set->particles * (double)set->repeats, 0);
+    while (!status && !evaluator_is_done(e)) {
+        status = evaluator_advance(e);
+        progress_update(&line, evaluator_draws(e), "%zu distinct trees", evaluator_topologies(e));
+    }
+    progress_end(&line);
+    if (!status)
+        status = evaluator_finish(e, out);
+    evaluator_free(e);
+    return status;
+}
+
+static int run_evidence(session *s, void *chosen)
 {
     const settings *o = chosen;
     model_input in = {0};
@@ -60,7 +81,7 @@ static int run(session *s, void *chosen)
     subst_model model;
     target *goal = NULL;
     evaluation e = {0};
-    int status = evaluation_settle(s, &o->evaluation, 1);
+    int status = evaluation_check(s, &o->evaluation, 1);
     if (!status)
         status = model_input_open(&in, s, &o->model);
     if (!status && (!m->branches || !m->substitution))
@@ -68,7 +89,7 @@ static int run(session *s, void *chosen)
                             "a model of topologies alone has no evidence -- give one that "
                             "`infer` wrote");
     if (!status)
-        status = dataset_read(&data, &o->data, &s->diag);
+        status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
         status = dataset_match(&data, &m->taxa, o->data.alignment, &s->diag);
     if (!status)
@@ -82,7 +103,7 @@ static int run(session *s, void *chosen)
     const double prior_rate = o->prior_rate > 0 ? o->prior_rate : model_file_prior_rate(m);
     log_info(&s->log, "model: %s, prior rate of branch lengths %g", m->substitution, prior_rate);
     particle_source source = {m->trees, m->branches, goal, prior_rate, (uint64_t)o->common.seed};
-    status = evaluation_run(&e, s, &source, &m->taxa, &o->evaluation, NULL, NULL);
+    status = evaluate(&e, s, &source, &m->taxa, &o->evaluation);
     if (!status)
         status = print(s, &e, &o->evaluation);
     if (!status)
@@ -107,5 +128,5 @@ const command evidence_command = {
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
-    .run = run,
+    .run = run_evidence,
 };

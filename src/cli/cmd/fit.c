@@ -1,12 +1,11 @@
 /* fit: density estimation: q is fitted to samples of trees by weighted maximum likelihood. */
 #include "artreeformer.h"
-#include "base/hash.h"
 #include "base/mem.h"
 #include "cli/command.h"
-#include "cli/job.h"
+#include "cli/program_run.h"
+#include "cli/training.h"
+#include "jobs/fit_job.h"
 #include "cli/tree_input.h"
-#include "train/density_task.h"
-#include "train/divergence.h"
 #include "tree/taxon_order.h"
 
 #include <stdio.h>
@@ -81,75 +80,12 @@ static const option OPTIONS[] = {
 
 static const char *const FILES[] = {".metrics.jsonl", ".model.safetensors", ".json", NULL};
 
-enum { TRUTH_BATCH = 1000 };
-
-/* What is followed on the way: the divergence of both kinds of weights from the truth. */
-typedef struct follower {
-    job *job;
-    const tree_set *truth;
-    int64_t every;
-    bool has_average;
-    divergence raw, averaged;
-} follower;
-
-static int measure(follower *f)
-{
-    const tree_set *t = f->truth;
-    topology_model *m = f->job->trees;
-    int status = divergence_compute(&f->raw, m, t->decision, t->weight, t->count, TRUTH_BATCH);
-    if (status || !f->has_average)
-        return status;
-    trainer_swap_average(f->job->trainer);
-    status = divergence_compute(&f->averaged, m, t->decision, t->weight, t->count, TRUTH_BATCH);
-    trainer_swap_average(f->job->trainer);
-    return status;
-}
-
-static void put_divergence(json_t *line, const follower *f)
-{
-    results_number(line, "kl", f->raw.kl);
-    results_number(line, "total_variation", f->raw.total_variation);
-    if (f->has_average) {
-        results_number(line, "kl_average", f->averaged.kl);
-        results_number(line, "total_variation_average", f->averaged.total_variation);
-    }
-}
-
-static int follow(void *context, json_t *line, char *text, size_t size)
-{
-    follower *f = context;
-    if (f->job->trainer->step % f->every)
-        return ART_OK;
-    int status = measure(f);
-    if (status)
-        return status;
-    put_divergence(line, f);
-    if (f->has_average)
-        snprintf(text, size, ", KL %.4f (average weights %.4f)", f->raw.kl, f->averaged.kl);
-    else
-        snprintf(text, size, ", KL %.4f", f->raw.kl);
-    return ART_OK;
-}
-
-static json_t *set_identity(const tree_set *t)
-{
-    char text[17];
-    uint64_t hash = hash_bytes(t->weight, t->count * sizeof *t->weight);
-    hash = hash_mix(hash ^ hash_bytes(t->decision, t->count * (size_t)(t->taxa.count - 3) *
-                                                       sizeof *t->decision));
-    for (int32_t i = 0; i < t->taxa.count; i++)
-        hash = hash_mix(hash ^ hash_bytes(t->taxa.name[i], strlen(t->taxa.name[i])));
-    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
-    return json_pack("{s:i, s:I, s:s}", "taxa", t->taxa.count, "topologies", (json_int_t)t->count,
-                     "hash", text);
-}
-
 /* What the run is of: the trees, and the truth if there is one. */
 static json_t *data_identity(const tree_set *trees, const tree_set *truth)
 {
-    json_t *data = set_identity(trees);
+    json_t *data = tree_set_identity(trees);
     if (data && truth->count)
-        json_object_set_new(data, "truth", set_identity(truth));
+        json_object_set_new(data, "truth", tree_set_identity(truth));
     return data;
 }
 
@@ -211,63 +147,73 @@ static int read_trees(session *s, const settings *o, tree_set *trees, tree_set *
     return status;
 }
 
-static int write_results(job *j, const settings *o, follower *f, const tree_set *trees)
+static fit_settings plan_of(const settings *o)
 {
-    session *s = j->run.session;
-    int status = job_save_model(j, &trees->taxa, &o->training, 0, NULL);
-    if (!status && f->truth)
-        status = measure(f);
+    fit_settings plan = {.seed = (uint64_t)o->common.seed,
+                         .hidden = (int)o->training.hidden,
+                         .heads = (int)o->training.heads,
+                         .training = training_plan(&o->training),
+                         .batch = (int)o->batch,
+                         .picks = (batch_picks)o->picks,
+                         .report_every = o->run.report_every,
+                         .truth_every = o->truth_every};
+    plan.training.average = o->average;
+    plan.training.average_from = o->average_from;
+    return plan;
+}
+
+static int write_results(program_run *p, fit_job *job)
+{
+    session *s = p->session;
+    fit_result found;
+    char *settings_text = program_run_settings(p);
+    int status =
+        settings_text ? fit_job_write(job, settings_text, s->prefix, &s->diag) : ART_ERR_NOMEM;
+    free(settings_text);
+    if (!status)
+        status = fit_job_finish(job, &found);
     if (status)
         return status;
-    json_t *results = json_pack("{s:s, s:I}", "model", j->trees->ops->name, "steps",
-                                (json_int_t)j->trainer->step);
-    if (results && f->truth) {
-        put_divergence(results, f);
-        log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", f->raw.kl,
-                 f->raw.total_variation);
-        if (f->has_average)
-            log_info(&s->log, "with the average weights: KL %.6f, total variation %.6f",
-                     f->averaged.kl, f->averaged.total_variation);
-    }
-    return run_finish(&j->run, results);
+    if (found.has_truth)
+        log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", found.last.kl,
+                 found.last.total_variation);
+    if (found.has_truth && found.has_average)
+        log_info(&s->log, "with the average weights: KL %.6f, total variation %.6f",
+                 found.averaged.kl, found.averaged.total_variation);
+    return program_run_end(p, fit_job_results(job, &found));
+}
+
+static int run_job(program_run *p, const tree_set *trees, const tree_set *truth, const settings *o)
+{
+    const fit_settings plan = plan_of(o);
+    fit_job *job = NULL;
+    log_info(&p->session->log, "%zu distinct topologies on %d taxa", trees->count,
+             trees->taxa.count);
+    if (truth->count)
+        log_info(&p->session->log, "truth: %zu distinct topologies", truth->count);
+    int status = fit_job_create(&job, trees, truth, &plan, p->threads);
+    if (!status)
+        status = program_run_drive(p, fit_job_run(job));
+    if (!status)
+        status = write_results(p, job);
+    fit_job_free(job);
+    return status;
 }
 
 static int fit(session *s, void *chosen)
 {
     const settings *o = chosen;
-    job j = {0};
     tree_set trees = {0}, truth = {0};
-    follower f = {.job = &j, .every = o->truth_every, .has_average = o->average > 0};
-    run_view view = {.what = "fitting", .objective = "log_q"};
+    program_run p = {0};
     int status = training_settle(s, &o->training, NULL, PAPER);
     if (!status)
         status = read_trees(s, o, &trees, &truth);
     if (!status)
-        status =
-            run_open(&j.run, s, &o->run, o->trees.path[0], FILES, data_identity(&trees, &truth));
-    if (status || j.run.finished)
-        goto out;
-    log_info(&s->log, "%zu distinct topologies on %d taxa", trees.count, trees.taxa.count);
-    if (o->truth.count) {
-        f.truth = &truth;
-        view.more = follow;
-        view.context = &f;
-        log_info(&s->log, "truth: %zu distinct topologies", truth.count);
-    }
-    status = job_trees(&j, trees.taxa.count, &o->training);
-    if (!status)
-        status = density_create(&j.task, j.trees, trees.decision, trees.weight, trees.count,
-                                (int)o->batch, (batch_picks)o->picks, (uint64_t)o->common.seed);
-    if (!status) {
-        train_settings plan = training_plan(&o->training);
-        plan.average = o->average;
-        plan.average_from = o->average_from;
-        status = job_train(&j, &plan, &view);
-    }
-    if (!status)
-        status = write_results(&j, o, &f, &trees);
-out:
-    job_free(&j);
+        status = program_run_open(&p, s, &o->run, o->trees.path[0], FILES, false,
+                                  data_identity(&trees, &truth));
+    if (!status && !p.is_finished)
+        status = run_job(&p, &trees, &truth, o);
+    program_run_close(&p);
     tree_set_free(&trees);
     tree_set_free(&truth);
     return status;

@@ -1,22 +1,31 @@
 /* infer: Bayesian inference of topology and branch lengths from an alignment. */
 #include "artreeformer.h"
-#include "cli/collapsed_run.h"
 #include "cli/command.h"
-#include "cli/job.h"
+#include "cli/dataset_options.h"
+#include "cli/evaluation_options.h"
+#include "cli/program_run.h"
+#include "cli/training.h"
 #include "collapsed/sampler.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "density/model_file.h"
-#include "subst/model_string.h"
+#include "jobs/infer_job.h"
 #include "results/page.h"
-#include "results/sample.h"
-#include "results/summary.h"
+#include "subst/model_string.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
 
-typedef enum method { METHOD_COLLAPSED, METHOD_VBPI } method;
+typedef struct collapsed_options {
+    double se;
+    double new_mass;
+    double fit_kl; /* that is polished to; 0: chosen by whether there is a time limit */
+    int64_t rounds;
+    int64_t fit_steps;
+    int64_t fit_batch;
+    double fit_rate;
+    int64_t memory;
+} collapsed_options;
 
 typedef struct branch_options {
     double rate; /* of learning */
@@ -41,7 +50,13 @@ static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .model = "JC",
     .prior_rate = MODEL_PRIOR_RATE,
-    .collapsed = COLLAPSED_DEFAULTS,
+    .collapsed = {.se = DEFAULT_STANDARD_ERROR,
+                  .new_mass = DEFAULT_NEW_MASS,
+                  .rounds = DEFAULT_ROUNDS,
+                  .fit_steps = NETWORK_FIT_STEPS,
+                  .fit_batch = NETWORK_FIT_BATCH,
+                  .fit_rate = NETWORK_FIT_RATE,
+                  .memory = DEFAULT_TABLE_MEMORY},
     .training = {.steps = VBPI_STEPS,
                  .tree_rate = VBPI_TREE_RATE,
                  .decay = DEFAULT_DECAY,
@@ -59,6 +74,27 @@ static const settings DEFAULTS = {
 static const preset_value PAPER[] = {
     {"method", "vbpi"},       {"steps", "400000"},  {"anneal", "100000"}, {"branch-rate", "0.001"},
     {"branch-hidden", "100"}, {"prior-rate", "10"}, {NULL, NULL},
+};
+
+static const option COLLAPSED_OPTIONS[] = {
+    OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
+                "standard error of the log evidence that is wanted"),
+    OPTION_REAL(collapsed_options, new_mass, "--new-mass | --news", OPTIONAL, OPTION_ABOVE_0, 1,
+                "rounds end when draws bring no more than this share of the posterior"),
+    OPTION_REAL(collapsed_options, fit_kl, "--fit-kl | --gap", OPTIONAL, 0, 100,
+                "after the rounds the network is fitted until it is this close to the table, in "
+                "nats; 0: it is not, but with a time limit as long as the time allows"),
+    OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, ROUNDS_MOST,
+               "rounds of fitting and drawing, at most"),
+    OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
+               "steps of fitting in a round, at most"),
+    OPTION_INT(collapsed_options, fit_batch, "--fit-batch", OPTIONAL, 1, 100000,
+               "trees of one of these steps"),
+    OPTION_REAL(collapsed_options, fit_rate, "--fit-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+                "learning rate of fitting"),
+    OPTION_SIZE(collapsed_options, memory, "--table-memory", OPTIONAL,
+                "memory for the table of topologies; the least useful go first"),
+    OPTION_END,
 };
 
 static const option BRANCH_OPTIONS[] = {
@@ -114,79 +150,6 @@ static const char *const FILES[] = {".metrics.jsonl",
                                     ".json",
                                     NULL};
 
-static const run_view VIEW = {
-    .what = "training", .objective = "bound", .best = "best_log_likelihood", .best_sign = 1};
-
-static int make_models(job *j, const settings *o)
-{
-    const int n = j->data.alignment.n_taxa;
-    int status = job_trees(j, n, &o->training);
-    if (!status)
-        status = branch_lognormal_create(&j->branches, n, (int)o->branch_hidden, j->run.threads);
-    if (!status)
-        j->branches->ops->initialise(j->branches, (uint64_t)o->common.seed);
-    return status;
-}
-
-/* <prefix>.report.txt and .html */
-static int write_page(job *j, const settings *o, const evaluation *e, const json_t *facts,
-                      const char *model)
-{
-    session *s = j->run.session;
-    const alignment *a = &j->data.alignment;
-    char size[128], prior[64], training[128], seed[32];
-    snprintf(size, sizeof size, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
-             a->n_patterns);
-    snprintf(prior, sizeof prior, "uniform topologies, Exp(%g) branch lengths", o->prior_rate);
-    if (o->method == METHOD_VBPI)
-        snprintf(training, sizeof training, "%lld steps of %lld particles, annealed over %lld",
-                 (long long)o->training.steps, (long long)o->variational.particles,
-                 (long long)o->variational.anneal);
-    else
-        snprintf(training, sizeof training, "branch lengths integrated out, topologies explored");
-    snprintf(seed, sizeof seed, "%lld", (long long)o->common.seed);
-    const page_fact done[] = {
-        {"alignment", o->data.alignment},
-        {"size", size},
-        {"substitution model", model},
-        {"prior", prior},
-        {"method", training},
-        {"seed", seed},
-    };
-    trace bound = {0};
-    char *metrics = session_path(s, ".metrics.jsonl");
-    int status = metrics ? trace_read(&bound, metrics, VIEW.objective) : ART_ERR_NOMEM;
-    if (!status)
-        status = page_write(s->prefix,
-                            &(page){.fact = done,
-                                    .n_facts = (int)(sizeof done / sizeof done[0]),
-                                    .evidence = &e->evidence,
-                                    .posterior = &e->posterior,
-                                    .bound = &bound,
-                                    .rounds = json_object_get(facts, "rounds")},
-                            &s->diag);
-    trace_free(&bound);
-    free(metrics);
-    return status;
-}
-
-static int write_results(job *j, const settings *o, const evaluation *e, json_t *facts,
-                         const char *model)
-{
-    session *s = j->run.session;
-    int status = job_save_model(j, &j->data.taxa, &o->training, (int)o->branch_hidden, model);
-    if (!status)
-        status = sample_write(s->prefix, &e->posterior, &s->diag);
-    if (!status)
-        status = summary_write(s->prefix, &e->posterior.trees, &e->posterior.splits, true,
-                               CONSENSUS_MAJORITY, &s->diag);
-    if (!status)
-        status = write_page(j, o, e, facts, model);
-    if (status)
-        return status;
-    return run_finish(&j->run, job_results(e, &o->evaluation, model, facts));
-}
-
 /* What a user wants to see first: the tree and the evidence. */
 static int say_results(session *s, const evaluation *e)
 {
@@ -212,11 +175,10 @@ static int settle_method(session *s, const settings *o)
 {
     static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS,
                                             REPORT_OPTIONS, NULL};
-    int status =
-        evaluation_settle(s, &o->evaluation, o->method == METHOD_VBPI ? 1 : SAMPLER_REPEATS);
+    int status = evaluation_check(s, &o->evaluation, o->method == INFER_VBPI ? 1 : SAMPLER_REPEATS);
     if (status)
         return status;
-    if (o->method == METHOD_VBPI)
+    if (o->method == INFER_VBPI)
         return options_refuse(&s->options, COLLAPSED_OPTIONS,
                               "is an option of --method collapsed -- leave it out, or choose that",
                               &s->diag);
@@ -231,63 +193,114 @@ static int settle_method(session *s, const settings *o)
     return status;
 }
 
-/* Topologies and branch lengths learned together. */
-static int infer_vbpi(job *j, evaluation *e, json_t **facts, const settings *o,
-                      const subst_model *model)
+static const double POLISH_WITH_LIMIT = 0.002; /* nats from the table */
+
+static collapsed_settings collapsed_plan(const settings *o, int n_taxa)
 {
-    train_settings plan = training_plan(&o->training);
-    plan.branch_rate = o->branch.rate;
-    int status = target_likelihood(&j->goal, &j->data.alignment, j->data.row, model,
-                                   job_batch(&o->variational), j->run.threads);
-    if (status)
-        return status;
-    j->source =
-        (particle_source){j->trees, j->branches, j->goal, o->prior_rate, (uint64_t)o->common.seed};
-    status = job_train_variational(j, &plan, &o->variational, &VIEW);
+    const collapsed_options *c = &o->collapsed;
+    const double limit = o->run.time_limit;
+    const uint64_t seed = (uint64_t)o->common.seed;
+    collapsed_settings set = {.rounds = rounds_defaults(seed)};
+    set.rounds.capacity = tree_table_capacity(n_taxa, (double)c->memory);
+    set.rounds.fit.batch = (int)c->fit_batch;
+    set.rounds.fit.rate = c->fit_rate;
+    set.rounds.fit.steps = c->fit_steps;
+    set.rounds.rounds = (int)c->rounds;
+    set.rounds.new_mass = c->new_mass;
+    set.rounds.fit.polish = c->fit_kl > 0 ? c->fit_kl : limit > 0 ? POLISH_WITH_LIMIT : 0;
+    set.rounds.error = c->se;
+    set.rounds.sampled = final_draws((int)o->evaluation.particles);
+    set.final = (final_settings){(int)o->evaluation.particles, (int)o->evaluation.sample,
+                                 o->evaluation.repeats,        c->se,
+                                 (size_t)o->evaluation.cache,  seed};
+    return set;
+}
+
+static infer_settings plan_of(const settings *o, int n_taxa)
+{
+    infer_settings plan = {.method = (infer_method)o->method,
+                           .seed = (uint64_t)o->common.seed,
+                           .prior_rate = o->prior_rate,
+                           .hidden = (int)o->training.hidden,
+                           .heads = (int)o->training.heads,
+                           .branch_hidden = (int)o->branch_hidden,
+                           .collapsed = collapsed_plan(o, n_taxa),
+                           .training = training_plan(&o->training),
+                           .particles = (int)o->variational.particles,
+                           .estimator = (estimator)o->variational.estimator,
+                           .report_every = o->run.report_every,
+                           .evaluation = o->evaluation};
+    plan.training.branch_rate = o->branch.rate;
+    plan.training.anneal_steps = o->variational.anneal;
+    return plan;
+}
+
+/* What collapsed inference has to say besides. */
+static void say_table(session *s, const infer_result *found)
+{
+    const evidence *e = &found->evaluation.evidence;
+    const json_t *trees = json_object_get(found->facts, "table_trees");
+    if (trees)
+        log_info(&s->log, "a table of %lld trees; %.2g (%.1g) of the posterior is outside of it",
+                 (long long)json_integer_value(trees), e->outside, e->outside_se);
+}
+
+static int write_results(program_run *p, infer_job *job, const infer_result *found,
+                         const settings *o, const char *model)
+{
+    session *s = p->session;
+    char *settings_text = program_run_settings(p);
+    const infer_description about = {o->data.alignment, model, settings_text};
+    int status =
+        settings_text ? infer_job_write(job, found, &about, s->prefix, &s->diag) : ART_ERR_NOMEM;
+    free(settings_text);
+    return status ? status : program_run_end(p, infer_job_results(job, found, model));
+}
+
+static int run_job(program_run *p, const dataset *data, const subst_model *model, const settings *o)
+{
+    session *s = p->session;
+    const infer_settings plan = plan_of(o, data->alignment.n_taxa);
+    char text[MODEL_STRING_SIZE];
+    infer_job *job = NULL;
+    infer_result found = {0};
+    log_info(&s->log, "model: %s", model_string_print(text, model));
+    int status = infer_job_create(&job, data, model, &plan, p->threads);
     if (!status)
-        status = job_evaluate(j, e, &j->data.taxa, &o->evaluation);
-    if (status)
-        return status;
-    *facts = json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->trainer->step);
-    if (*facts)
-        results_number(*facts, "best_log_likelihood", variational_best(j->task));
-    return *facts ? ART_OK : ART_ERR_NOMEM;
+        status = program_run_drive(p, infer_job_run(job));
+    if (!status)
+        status = infer_job_finish(job, &found);
+    if (!status) {
+        say_table(s, &found);
+        status = write_results(p, job, &found, o, text);
+    }
+    if (!status)
+        status = say_results(s, &found.evaluation);
+    infer_result_free(&found);
+    infer_job_free(job);
+    return status;
 }
 
 static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
-    job j = {0};
-    evaluation e = {0};
-    json_t *facts = NULL;
+    dataset data = {0};
     subst_model model;
-    char model_text[MODEL_STRING_SIZE];
+    program_run p = {0};
     int status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
         status = settle_method(s, o);
     if (!status)
-        status = dataset_read(&j.data, &o->data, &s->diag);
+        status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
-        status = model_string_parse(&model, o->model, &j.data.alignment, &s->diag);
+        status = model_string_parse(&model, o->model, &data.alignment, &s->diag);
     if (!status)
-        status = run_open(&j.run, s, &o->run, o->data.alignment, FILES, dataset_identity(&j.data));
-    if (status || j.run.finished)
-        goto out;
-    log_info(&s->log, "model: %s", model_string_print(model_text, &model));
-    status = make_models(&j, o);
-    if (!status && o->method == METHOD_VBPI)
-        status = infer_vbpi(&j, &e, &facts, o, &model);
-    else if (!status)
-        status =
-            collapsed_run(&j, &e, &facts, &o->collapsed, &o->evaluation, &model, o->prior_rate);
-    if (!status)
-        status = write_results(&j, o, &e, facts, model_text);
-    if (!status)
-        status = say_results(s, &e);
-out:
-    json_decref(facts);
-    evaluation_free(&e);
-    job_free(&j);
+        status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
+                                  o->method == INFER_COLLAPSED, dataset_identity(&data));
+    if (!status && !p.is_finished)
+        status = run_job(&p, &data, &model, o);
+    program_run_close(&p);
+    dataset_free(&data);
     return status;
 }
 

@@ -1,9 +1,13 @@
 /* parsimony: maximum parsimony by annealed inference: q is fitted to exp(-score) / Z. */
 #include "artreeformer.h"
-#include "io/output.h"
 #include "cli/command.h"
-#include "cli/job.h"
-#include "tree/tree_write.h"
+#include "cli/dataset_options.h"
+#include "cli/evaluation_options.h"
+#include "cli/program_run.h"
+#include "cli/training.h"
+#include "jobs/parsimony_job.h"
+
+#include <stdlib.h>
 
 typedef struct settings {
     common_settings common;
@@ -19,7 +23,7 @@ static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .gap = GAP_FIFTH,
     .training = TRAINING_DEFAULTS,
-    .variational = {.particles = 10, .anneal = 10000},
+    .variational = {.particles = VBPI_PARTICLES, .anneal = PARSIMONY_ANNEAL},
     .evaluation = EVALUATION_DEFAULTS,
     .run = RUN_DEFAULTS,
 };
@@ -49,105 +53,73 @@ static const option OPTIONS[] = {
 static const char *const FILES[] = {
     ".metrics.jsonl", ".model.safetensors", ".best.nwk", ".scores.tsv", ".json", NULL};
 
-static int make_models(job *j, const settings *o)
+static parsimony_settings plan_of(const settings *o)
 {
-    int status = job_trees(j, j->data.alignment.n_taxa, &o->training);
-    if (!status)
-        status = target_parsimony(&j->goal, &j->data.alignment, j->data.row, (parsimony_gap)o->gap,
-                                  job_batch(&o->variational), j->run.threads);
-    j->source = (particle_source){j->trees, NULL, j->goal, 0, (uint64_t)o->common.seed};
-    return status;
+    parsimony_settings plan = {.seed = (uint64_t)o->common.seed,
+                               .gap = (parsimony_gap)o->gap,
+                               .hidden = (int)o->training.hidden,
+                               .heads = (int)o->training.heads,
+                               .training = training_plan(&o->training),
+                               .particles = (int)o->variational.particles,
+                               .estimator = (estimator)o->variational.estimator,
+                               .report_every = o->run.report_every,
+                               .evaluation = o->evaluation};
+    plan.training.anneal_steps = o->variational.anneal;
+    return plan;
 }
 
-/* All distinct trees of the best score, one a line. */
-static int write_best(job *j)
+static int write_results(program_run *p, parsimony_job *job, const parsimony_result *found)
 {
-    session *s = j->run.session;
-    size_t n = (size_t)j->data.taxa.count;
-    const int32_t *decision;
-    int count = variational_best_trees(j->task, &decision);
-    buffer text;
-    tree_writer writer = {0};
-    buffer_init(&text);
-    int status = tree_writer_init(&writer, &j->data.taxa);
-    for (size_t i = 0; i < (size_t)count && !status; i++) {
-        tree_write_newick(&text, &writer, decision + i * (n - 3), NULL);
-        buffer_char(&text, '\n');
-    }
-    if (!status)
-        status = output_result(s->prefix, ".best.nwk", &text, &s->diag);
-    tree_writer_free(&writer);
-    buffer_free(&text);
-    return status;
-}
-
-/* How log q falls with the score among the sampled trees. */
-static int write_scores(job *j, const posterior *p)
-{
-    session *s = j->run.session;
-    buffer text;
-    buffer_init(&text);
-    buffer_text(&text, "draw\tscore\tlog_q\n");
-    for (int i = 0; i < p->count; i++)
-        buffer_printf(&text, "%d\t%.0f\t%.9g\n", i + 1, -p->value[i], p->log_q[i]);
-    int status = output_result(s->prefix, ".scores.tsv", &text, &s->diag);
-    buffer_free(&text);
-    return status;
-}
-
-static int write_results(job *j, const settings *o, const evaluation *e)
-{
-    const int32_t *decision;
-    int count = variational_best_trees(j->task, &decision);
-    double best = -variational_best(j->task);
-    session *s = j->run.session;
-    int status = job_save_model(j, &j->data.taxa, &o->training, 0, NULL);
-    if (!status)
-        status = write_best(j);
-    if (!status)
-        status = write_scores(j, &e->posterior);
+    session *s = p->session;
+    const evidence *e = &found->evaluation.evidence;
+    char *settings_text = program_run_settings(p);
+    int status = settings_text ? parsimony_job_write(job, found, settings_text, s->prefix, &s->diag)
+                               : ART_ERR_NOMEM;
+    free(settings_text);
     if (status)
         return status;
-    log_info(&s->log, "best parsimony score %.0f, %d distinct tree%s with it%s", best, count,
-             count == 1 ? "" : "s",
-             count == VARIATIONAL_BEST_TREES ? " (as many as are kept)" : "");
-    log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)",
-             e->evidence.log_evidence, e->evidence.lower_bound_10);
-    json_t *facts = json_pack("{s:I, s:I, s:i}", "steps", (json_int_t)j->trainer->step,
-                              "best_score", (json_int_t)best, "best_trees", count);
-    json_t *results = job_results(e, &o->evaluation, "parsimony", facts);
-    json_decref(facts);
-    return run_finish(&j->run, results);
+    log_info(&s->log, "best parsimony score %lld, %d distinct tree%s with it%s",
+             (long long)found->best_score, found->best_trees, found->best_trees == 1 ? "" : "s",
+             found->is_full ? " (as many as are kept)" : "");
+    log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)", e->log_evidence,
+             e->lower_bound_10);
+    return program_run_end(p, parsimony_job_results(job, found));
+}
+
+static int run_job(program_run *p, const dataset *data, const settings *o)
+{
+    const parsimony_settings plan = plan_of(o);
+    parsimony_job *job = NULL;
+    parsimony_result found = {0};
+    int status = parsimony_job_create(&job, data, &plan, p->threads);
+    if (!status)
+        status = program_run_drive(p, parsimony_job_run(job));
+    if (!status)
+        status = parsimony_job_finish(job, &found);
+    if (!status)
+        status = write_results(p, job, &found);
+    parsimony_result_free(&found);
+    parsimony_job_free(job);
+    return status;
 }
 
 static int parsimony_search(session *s, void *chosen)
 {
     const settings *o = chosen;
-    static const run_view VIEW = {
-        .what = "training", .objective = "bound", .best = "best_score", .best_sign = -1};
-    job j = {0};
-    evaluation e = {0};
+    dataset data = {0};
+    program_run p = {0};
     int status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
-        status = evaluation_settle(s, &o->evaluation, 1);
+        status = evaluation_check(s, &o->evaluation, 1);
     if (!status)
-        status = dataset_read(&j.data, &o->data, &s->diag);
+        status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
-        status = run_open(&j.run, s, &o->run, o->data.alignment, FILES, dataset_identity(&j.data));
-    if (status || j.run.finished)
-        goto out;
-    status = make_models(&j, o);
-    if (!status) {
-        train_settings plan = training_plan(&o->training);
-        status = job_train_variational(&j, &plan, &o->variational, &VIEW);
-    }
-    if (!status)
-        status = job_evaluate(&j, &e, &j.data.taxa, &o->evaluation);
-    if (!status)
-        status = write_results(&j, o, &e);
-out:
-    evaluation_free(&e);
-    job_free(&j);
+        status = program_run_open(&p, s, &o->run, o->data.alignment, FILES, false,
+                                  dataset_identity(&data));
+    if (!status && !p.is_finished)
+        status = run_job(&p, &data, o);
+    program_run_close(&p);
+    dataset_free(&data);
     return status;
 }
 

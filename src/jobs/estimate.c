@@ -1,11 +1,11 @@
-#include "cli/estimate.h"
+#include "jobs/estimate.h"
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "cli/banner.h"
-#include "cli/job.h"
-#include "cli/progress.h"
+#include "base/host.h"
 #include "train/density_task.h"
+#include "train/trainer.h"
+#include "train/variational_task.h"
 #include "collapsed/search.h"
 #include "density/artreeformer/artreeformer_model.h"
 #include "density/lognormal/branch_lognormal.h"
@@ -19,8 +19,29 @@ enum { STEPS = 3, TREES = 16 };
 
 static const double PRIOR_RATE = 10;
 
+/* Models and a task to try. */
+typedef struct trial {
+    topology_model *trees;
+    branch_model *branches;
+    target *goal;
+    task *task;
+    trainer *trainer;
+} trial;
+
+static void trial_free(trial *j)
+{
+    trainer_free(j->trainer);
+    if (j->task)
+        j->task->ops->free(j->task);
+    target_free(j->goal);
+    if (j->branches)
+        j->branches->ops->free(j->branches);
+    if (j->trees)
+        j->trees->ops->free(j->trees);
+}
+
 /* The fastest of a few steps of j's task. */
-static int measure(double *seconds, job *j, pool *threads)
+static int measure(double *seconds, trial *j, pool *threads)
 {
     train_settings plan = train_defaults();
     *seconds = INFINITY;
@@ -43,7 +64,7 @@ static double take_part(alignment *part, const alignment *a)
     return pow((double)a->n_taxa / part->n_taxa, 2);
 }
 
-static int make_trees(job *j, int n_taxa, int hidden, int heads, pool *threads)
+static int make_trees(trial *j, int n_taxa, int hidden, int heads, pool *threads)
 {
     int status = artreeformer_create(&j->trees, n_taxa, hidden, heads, threads);
     if (!status)
@@ -56,7 +77,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
     const int k = z->particles;
     alignment part;
     double scale = take_part(&part, a), before = peak_memory();
-    job j = {0};
+    trial j = {0};
     subst_model model;
     int status = model_string_parse(&model, "JC", &part, NULL);
     if (!status)
@@ -74,7 +95,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
         status = measure(&out->vbpi_step_seconds, &j, threads);
     out->vbpi_step_seconds *= scale;
     out->vbpi_bytes = before + scale * (peak_memory() - before);
-    job_free(&j);
+    trial_free(&j);
     return status;
 }
 
@@ -96,7 +117,7 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     alignment part;
     const double scale = take_part(&part, a);
     const size_t batch = (size_t)z->batch;
-    job j = {0};
+    trial j = {0};
     int32_t *decision = random_trees(batch, part.n_taxa);
     double *weight = mem_zeros(batch, sizeof *weight);
     int status = decision && weight ? ART_OK : ART_ERR_NOMEM;
@@ -110,7 +131,7 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     if (!status)
         status = measure(seconds, &j, threads);
     *seconds *= scale;
-    job_free(&j);
+    trial_free(&j);
     free(decision);
     free(weight);
     return status;

@@ -1,6 +1,6 @@
 /* estimate.h: what an inference will need, found out by doing a little of it. */
-#ifndef CLI_ESTIMATE_H
-#define CLI_ESTIMATE_H
+#ifndef JOBS_ESTIMATE_H
+#define JOBS_ESTIMATE_H
 
 #include "base/pool.h"
 #include "seq/alignment.h"

@@ -1,21 +1,11 @@
 /* dataset.h: the alignment of a run and the order of its taxa. */
-#ifndef CLI_DATASET_H
-#define CLI_DATASET_H
+#ifndef JOBS_DATASET_H
+#define JOBS_DATASET_H
 
-#include "cli/options.h"
 #include "seq/alignment.h"
 #include "tree/taxa.h"
 
 #include <jansson.h>
-
-typedef struct dataset_settings {
-    const char *alignment;
-    bool phylip_strict;
-    bool full_names;
-    const char *order; /* file with the names, one a line; NULL: lexicographic */
-} dataset_settings;
-
-extern const option DATASET_OPTIONS[]; /* -s --phylip-strict --full-names --taxon-order */
 
 typedef struct dataset {
     alignment alignment;
@@ -23,8 +13,10 @@ typedef struct dataset {
     int *row; /* [n_taxa] row[i] is the row of the alignment that is taxon i */
 } dataset;
 
-/* Reads the alignment and settles the order. Messages go to d. */
-int dataset_read(dataset *data, const dataset_settings *settings, diag *d);
+/* Reads the alignment, and the order of the taxa from a file with the names, one per line (NULL:
+ * lexicographic). options as for alignment_read; messages go to d. */
+int dataset_read(dataset *data, const char *path, const alignment_options *options,
+                 const char *order, diag *d);
 void dataset_free(dataset *data); /* safe on a zeroed one */
 
 /* The order of a model's taxa instead; path is the alignment's, for messages. ART_ERR_MISMATCH if

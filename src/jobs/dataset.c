@@ -1,4 +1,4 @@
-#include "cli/dataset.h"
+#include "jobs/dataset.h"
 
 #include "artreeformer.h"
 #include "base/hash.h"
@@ -8,19 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const option DATASET_OPTIONS[] = {
-    OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED | LOCAL,
-                "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
-    OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
-                "PHYLIP names are the first ten columns"),
-    OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
-                "FASTA names are the whole header line"),
-    OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL,
-                "file with all names, one a line: the order in which taxa are attached "
-                "(lexicographic without it)"),
-    OPTION_END,
-};
 
 /* The names of the file, one a line, blank lines skipped. */
 static int read_order(taxa *t, const char *path, diag *d)
@@ -75,14 +62,13 @@ static int settle_order(dataset *data, const char *order, diag *d)
     return status;
 }
 
-int dataset_read(dataset *data, const dataset_settings *settings, diag *d)
+int dataset_read(dataset *data, const char *path, const alignment_options *options,
+                 const char *order, diag *d)
 {
     memset(data, 0, sizeof *data);
     taxa_init(&data->taxa);
-    alignment_options options = {.phylip_strict = settings->phylip_strict,
-                                 .full_names = settings->full_names};
-    int status = alignment_read(&data->alignment, settings->alignment, &options, d);
-    return status ? status : settle_order(data, settings->order, d);
+    int status = alignment_read(&data->alignment, path, options, d);
+    return status ? status : settle_order(data, order, d);
 }
 
 int dataset_match(dataset *data, const taxa *names, const char *path, diag *d)

@@ -1,0 +1,362 @@
+#include "api/run.h"
+
+#include "base/mem.h"
+#include "results/page.h"
+#include "results/results_file.h"
+#include "results/summary.h"
+#include "tree/consensus.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const FILES_OF_FIT[] = {".model.safetensors", ".json", NULL};
+
+static int finish(art_result *found)
+{
+    run_core *c = found->core;
+    if (c->infer)
+        return infer_job_finish(c->infer, &found->infer);
+    if (c->fit)
+        return fit_job_finish(c->fit, &found->fit);
+    return parsimony_job_finish(c->parsimony, &found->parsimony);
+}
+
+static void add_warnings(const evidence *e, diag *d)
+{
+    const char *warning[EVIDENCE_WARNINGS];
+    const int count = evidence_warnings(warning, e);
+    for (int i = 0; i < count; i++)
+        diag_warning(d, (diag_place){0}, "%s", warning[i]);
+}
+
+int art_run_result(art_result **out, art_run *r, art_messages *m)
+{
+    *out = NULL;
+    run_progress now;
+    if (!r->core)
+        return ART_ERR_USAGE;
+    r->core->work->ops->progress(r->core->work, &now);
+    if (!now.is_done)
+        return ART_ERR_USAGE;
+    art_result *found = mem_zeros(1, sizeof *found);
+    if (!found)
+        return ART_ERR_NOMEM;
+    found->core = r->core;
+    r->core = NULL;
+    int status = finish(found);
+    if (!status && found->core->infer)
+        add_warnings(&found->infer.evaluation.evidence, messages_diag(m));
+    if (status)
+        art_result_free(found);
+    else
+        *out = found;
+    return status;
+}
+
+void art_result_free(art_result *found)
+{
+    if (!found)
+        return;
+    infer_result_free(&found->infer);
+    parsimony_result_free(&found->parsimony);
+    run_core_free(found->core);
+    free(found);
+}
+
+/* The evaluation that the run ended with; NULL if there is none. */
+static const evaluation *evaluation_of(const art_result *found)
+{
+    const evaluation *e = found->core->infer       ? &found->infer.evaluation
+                          : found->core->parsimony ? &found->parsimony.evaluation
+                                                   : NULL;
+    return e && e->evidence.total > 0 ? e : NULL;
+}
+
+int art_result_evidence(art_evidence *out, const art_result *found)
+{
+    const evaluation *e = evaluation_of(found);
+    if (!e)
+        return ART_ERR_UNSUPPORTED;
+    *out = model_evidence(&e->evidence);
+    return ART_OK;
+}
+
+static int copy_trees(tree_set *out, const tree_set *from)
+{
+    int status = tree_set_init(out, &from->taxa);
+    for (size_t i = 0; i < from->count && !status; i++)
+        status = tree_set_add(out, tree_set_decision(from, i), from->weight[i]);
+    return status ? status : tree_set_normalise(out);
+}
+
+/* The trees of the best parsimony score. */
+static int best_trees(tree_set *out, const art_result *found)
+{
+    const taxa *names = &found->core->data.taxa;
+    const size_t n_decisions = (size_t)names->count - 3;
+    int status = tree_set_init(out, names);
+    for (size_t i = 0; i < (size_t)found->parsimony.best_trees && !status; i++)
+        status = tree_set_add(out, found->parsimony.decision + i * n_decisions, 1);
+    return status ? status : tree_set_normalise(out);
+}
+
+int art_result_trees(art_trees **out, const art_result *found)
+{
+    *out = NULL;
+    const evaluation *e = evaluation_of(found);
+    if (!e)
+        return ART_ERR_UNSUPPORTED;
+    art_trees *t = mem_zeros(1, sizeof *t);
+    int status = !t                        ? ART_ERR_NOMEM
+                 : found->core->parsimony ? best_trees(&t->set, found)
+                                          : copy_trees(&t->set, &e->posterior.trees);
+    if (status)
+        art_trees_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+int art_result_score(int64_t *score, const art_result *found)
+{
+    *score = found->parsimony.best_score;
+    return found->core->parsimony ? ART_OK : ART_ERR_UNSUPPORTED;
+}
+
+/* The posterior that consensus, splits and report are of; NULL if there is none. */
+static const posterior *posterior_of(const art_result *found)
+{
+    const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
+    return e ? &e->posterior : NULL;
+}
+
+int art_result_consensus(const art_result *found, enum art_consensus kind, char *text, size_t size,
+                         size_t *length)
+{
+    static const consensus_kind KIND[] = {
+        [ART_STRICT] = CONSENSUS_STRICT,
+        [ART_MAJORITY] = CONSENSUS_MAJORITY,
+        [ART_EXTENDED] = CONSENSUS_EXTENDED,
+    };
+    const posterior *p = posterior_of(found);
+    consensus c = {0};
+    buffer whole;
+    if (!p)
+        return ART_ERR_UNSUPPORTED;
+    if (kind > ART_EXTENDED)
+        return ART_ERR_USAGE;
+    buffer_init(&whole);
+    int status = consensus_build(&c, &p->splits, KIND[kind]);
+    if (!status) {
+        consensus_write_newick(&whole, &c, &p->trees.taxa);
+        status = text_hand_out(text, size, length, &whole);
+    }
+    buffer_free(&whole);
+    consensus_free(&c);
+    return status;
+}
+
+/* Whether split i has two taxa or more on either side. */
+static bool is_inner(const split_table *s, size_t i)
+{
+    const uint64_t *bits = split_table_bits(s, i);
+    int members = 0;
+    for (size_t w = 0; w < s->words; w++)
+        members += __builtin_popcountll(bits[w]);
+    return members >= 2 && members <= s->n_taxa - 2;
+}
+
+size_t art_result_splits(const art_result *found)
+{
+    const posterior *p = posterior_of(found);
+    size_t count = 0;
+    for (size_t i = 0; p && i < p->splits.count; i++)
+        count += is_inner(&p->splits, i);
+    return count;
+}
+
+/* The number in the table of the i-th inner split by falling frequency. */
+static int find_split(size_t *at, const split_table *s, size_t i)
+{
+    size_t *order = mem_zeros(s->count, sizeof *order);
+    int status = order ? split_table_order(order, s) : ART_ERR_NOMEM;
+    bool is_found = false;
+    for (size_t k = 0; k < s->count && !status && !is_found; k++)
+        if (is_inner(s, order[k]) && i-- == 0) {
+            *at = order[k];
+            is_found = true;
+        }
+    free(order);
+    return status || is_found ? status : ART_ERR_USAGE;
+}
+
+int art_result_split(const art_result *found, size_t i, double *probability, double *se,
+                     double *mean_length, char *text, size_t size, size_t *length)
+{
+    const posterior *p = posterior_of(found);
+    size_t at = 0;
+    if (!p)
+        return ART_ERR_UNSUPPORTED;
+    const split_table *s = &p->splits;
+    int status = find_split(&at, s, i);
+    if (status)
+        return status;
+    buffer whole;
+    buffer_init(&whole);
+    *probability = split_frequency(s, at);
+    *se = split_frequency_error(s, at);
+    *mean_length = s->known[at] > 0 ? s->mean[at] : (double)NAN;
+    summary_members(&whole, split_table_bits(s, at), &p->trees.taxa);
+    status = text_hand_out(text, size, length, &whole);
+    buffer_free(&whole);
+    return status;
+}
+
+static infer_description describe(const art_result *found)
+{
+    return (infer_description){.alignment = "(library)", .model = found->core->model};
+}
+
+int art_result_report(const art_result *found, char *text, size_t size, size_t *length)
+{
+    if (!posterior_of(found))
+        return ART_ERR_UNSUPPORTED;
+    const infer_description about = describe(found);
+    buffer whole;
+    buffer_init(&whole);
+    int status = infer_job_report(&whole, found->core->infer, &found->infer, &about);
+    if (!status)
+        status = text_hand_out(text, size, length, &whole);
+    buffer_free(&whole);
+    return status;
+}
+
+/* The suffixes of a job with that of the results behind; out has room for 16. */
+static const char *const *with_json(const char *out[16], const char *const *suffix)
+{
+    int n = 0;
+    for (; *suffix && n < 14; suffix++)
+        out[n++] = *suffix;
+    out[n++] = ".json";
+    out[n] = NULL;
+    return out;
+}
+
+int art_result_write(art_result *found, const char *prefix, art_messages *m)
+{
+    run_core *c = found->core;
+    diag *d = messages_diag(m);
+    const char *suffix[16];
+    results_facts facts = {.seed = c->seed, .seconds = c->seconds, .suffixes = FILES_OF_FIT};
+    json_t *results = NULL;
+    int status = ART_ERR_USAGE;
+    char *settings = json_dumps(json_object_get(c->identity, "settings"), JSON_COMPACT);
+    if (!c->work || (c->infer && !evaluation_of(found))) {
+        free(settings);
+        return ART_ERR_USAGE; /* the model is taken, or there is nothing to write */
+    }
+    if (c->infer) {
+        infer_description about = describe(found);
+        about.settings = settings;
+        status = infer_job_write(c->infer, &found->infer, &about, prefix, d);
+        results = infer_job_results(c->infer, &found->infer, c->model);
+        facts.suffixes = with_json(suffix, INFER_SUFFIXES);
+    } else if (c->fit) {
+        status = fit_job_write(c->fit, settings, prefix, d);
+        results = fit_job_results(c->fit, &found->fit);
+    } else {
+        status = parsimony_job_write(c->parsimony, &found->parsimony, settings, prefix, d);
+        results = parsimony_job_results(c->parsimony, &found->parsimony);
+        facts.suffixes = with_json(suffix, PARSIMONY_SUFFIXES);
+    }
+    free(settings);
+    if (status) {
+        json_decref(results);
+        return status;
+    }
+    return results_file_write(prefix, c->identity, results, &facts, d);
+}
+
+/* The networks, the pool and the names go over to the model. */
+static int take_models(art_model *q, art_result *found)
+{
+    run_core *c = found->core;
+    model_file *f = &q->file;
+    const taxa *names = c->fit ? &c->trees->taxa : &c->data.taxa;
+    int status = taxa_copy(&f->taxa, names);
+    if (status)
+        return status;
+    if (c->infer)
+        infer_job_take_models(c->infer, &f->trees, &f->branches);
+    else
+        f->trees = c->fit ? fit_job_take_model(c->fit) : parsimony_job_take_model(c->parsimony);
+    c->work = NULL;
+    q->threads = c->threads;
+    c->threads = NULL;
+    return ART_OK;
+}
+
+/* What a model's file says besides. */
+static int describe_model(art_model *q, const art_result *found)
+{
+    const run_core *c = found->core;
+    model_file *f = &q->file;
+    const json_t *settings = json_object_get(c->identity, "settings");
+    f->hidden = (int)json_integer_value(json_object_get(settings, "hidden"));
+    f->heads = (int)json_integer_value(json_object_get(settings, "heads"));
+    f->branch_hidden = (int)json_integer_value(json_object_get(settings, "branch_hidden"));
+    if (!c->infer)
+        return ART_OK;
+    q->prior_rate = c->prior_rate;
+    f->substitution = mem_text(c->model, strlen(c->model));
+    f->settings = json_dumps(settings, JSON_COMPACT);
+    return f->substitution && f->settings ? ART_OK : ART_ERR_NOMEM;
+}
+
+/* Of collapsed inference: what was found stays with the model. */
+static int keep_answer(art_model *q, const art_result *found)
+{
+    const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
+    if (!e || isnan(e->evidence.outside))
+        return ART_OK;
+    q->answer = model_evidence(&e->evidence);
+    q->has_answer = true;
+    return copy_trees(&q->found, &e->posterior.trees);
+}
+
+int art_result_model(art_model **out, art_result *found)
+{
+    *out = NULL;
+    if (!found->core->work)
+        return ART_ERR_USAGE;
+    art_model *q = mem_zeros(1, sizeof *q);
+    if (!q)
+        return ART_ERR_NOMEM;
+    taxa_init(&q->file.taxa);
+    q->prior_rate = MODEL_PRIOR_RATE;
+    int status = describe_model(q, found);
+    if (!status)
+        status = keep_answer(q, found);
+    if (!status)
+        status = take_models(q, found);
+    return model_end(out, q, status);
+}
+
+int art_model_answer(art_evidence *e, art_trees **trees, const art_model *q)
+{
+    if (trees)
+        *trees = NULL;
+    if (!q->has_answer)
+        return ART_ERR_UNSUPPORTED;
+    *e = q->answer;
+    if (!trees)
+        return ART_OK;
+    art_trees *t = mem_zeros(1, sizeof *t);
+    int status = t ? copy_trees(&t->set, &q->found) : ART_ERR_NOMEM;
+    if (status)
+        art_trees_free(t);
+    else
+        *trees = t;
+    return status;
+}

@@ -1,0 +1,515 @@
+#include "api/run.h"
+
+#include "base/hash.h"
+#include "base/host.h"
+#include "base/mem.h"
+#include "io/output.h"
+#include "subst/model_string.h"
+#include "train/checkpoint.h"
+#include "train/defaults.h"
+#include "train/drive.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As the program has them. */
+enum { SAMPLE = 1000, REPORT_EVERY = 1000, CHECKPOINT_EVERY = 120 };
+static const evaluation_settings EVALUATION = {
+    .particles = 1000, .repeats = 100, .sample = SAMPLE, .cache = API_CACHE_BYTES};
+
+void art_infer_defaults(art_infer_settings *s)
+{
+    *s = (art_infer_settings){.method = ART_COLLAPSED,
+                              .prior_rate = MODEL_PRIOR_RATE,
+                              .hidden = DEFAULT_HIDDEN,
+                              .heads = DEFAULT_HEADS,
+                              .branch_hidden = DEFAULT_BRANCH_HIDDEN,
+                              .threads = 1,
+                              .seed = 1,
+                              .standard_error = DEFAULT_STANDARD_ERROR,
+                              .rounds = DEFAULT_ROUNDS,
+                              .fit_steps = NETWORK_FIT_STEPS,
+                              .table_bytes = DEFAULT_TABLE_MEMORY,
+                              .steps = VBPI_STEPS,
+                              .anneal_steps = VBPI_ANNEAL,
+                              .particles = VBPI_PARTICLES,
+                              .tree_rate = VBPI_TREE_RATE,
+                              .branch_rate = VBPI_BRANCH_RATE,
+                              .decay = DEFAULT_DECAY,
+                              .decay_every = VBPI_DECAY_EVERY};
+}
+
+void art_fit_defaults(art_fit_settings *s)
+{
+    *s = (art_fit_settings){.hidden = DEFAULT_HIDDEN,
+                            .heads = DEFAULT_HEADS,
+                            .threads = 1,
+                            .seed = 1,
+                            .steps = FIT_STEPS,
+                            .batch = FIT_BATCH,
+                            .rate = FIT_RATE,
+                            .decay = DEFAULT_DECAY,
+                            .decay_every = FIT_DECAY_EVERY,
+                            .average = FIT_AVERAGE,
+                            .average_from = FIT_AVERAGE_FROM};
+}
+
+void art_parsimony_defaults(art_parsimony_settings *s)
+{
+    *s = (art_parsimony_settings){.gap_is_state = 1,
+                                  .hidden = DEFAULT_HIDDEN,
+                                  .heads = DEFAULT_HEADS,
+                                  .threads = 1,
+                                  .seed = 1,
+                                  .steps = FIT_STEPS,
+                                  .anneal_steps = PARSIMONY_ANNEAL,
+                                  .particles = VBPI_PARTICLES,
+                                  .rate = FIT_RATE,
+                                  .decay = DEFAULT_DECAY,
+                                  .decay_every = FIT_DECAY_EVERY};
+}
+
+void run_core_free(run_core *c)
+{
+    if (!c)
+        return;
+    infer_job_free(c->infer);
+    fit_job_free(c->fit);
+    parsimony_job_free(c->parsimony);
+    pool_free(c->threads);
+    taxa_free(&c->data.taxa);
+    free(c->data.row);
+    json_decref(c->identity);
+    free(c->model);
+    free(c);
+}
+
+void art_run_free(art_run *r)
+{
+    if (r)
+        run_core_free(r->core);
+    free(r);
+}
+
+static int core_create(run_core **out, int threads, uint64_t seed)
+{
+    run_core *c = *out = mem_zeros(1, sizeof *c);
+    if (!c)
+        return ART_ERR_NOMEM;
+    c->seed = seed;
+    return pool_create(&c->threads, threads);
+}
+
+/* The alignment with its taxa in lexicographic order. */
+static int set_data(run_core *c, const art_alignment *a)
+{
+    c->data.alignment = a->data;
+    taxa_init(&c->data.taxa);
+    int status = taxa_copy(&c->data.taxa, &a->rows);
+    if (!status)
+        status = taxa_sort(&c->data.taxa, NULL);
+    c->data.row = mem_zeros((size_t)a->rows.count, sizeof *c->data.row);
+    if (!status && !c->data.row)
+        status = ART_ERR_NOMEM;
+    if (!status)
+        taxa_map(c->data.row, &c->data.taxa, &a->rows);
+    return status;
+}
+
+/* Hands the run out, or frees what there is of it. settings and data identify it (taken over). */
+static int core_end(art_run **out, run_core *c, int status, const char *kind, json_t *settings,
+                    json_t *data)
+{
+    *out = NULL;
+    art_run *r = status ? NULL : mem_zeros(1, sizeof *r);
+    json_t *identity = json_pack("{s:s, s:s, s:o, s:o}", "version", art_version(), "command", kind,
+                                 "settings", settings, "data", data);
+    if (!status && (!r || !identity))
+        status = ART_ERR_NOMEM;
+    if (status) {
+        json_decref(identity);
+        run_core_free(c);
+        free(r);
+        return status;
+    }
+    c->identity = identity;
+    r->core = c;
+    *out = r;
+    return ART_OK;
+}
+
+static bool network_is_valid(int threads, int hidden, int heads)
+{
+    return threads >= 1 && hidden >= 1 && heads >= 1 && hidden % heads == 0;
+}
+
+static bool schedule_is_valid(int64_t steps, double rate, double decay, int64_t decay_every)
+{
+    return steps >= 1 && is_within(rate, DBL_MIN, 1) && is_within(decay, DBL_MIN, 1) &&
+           decay_every >= 0;
+}
+
+static bool infer_is_valid(const art_infer_settings *s)
+{
+    if (!network_is_valid(s->threads, s->hidden, s->heads) || s->branch_hidden < 1 ||
+        !is_within(s->prior_rate, DBL_MIN, 1e6))
+        return false;
+    if (s->method == ART_VBPI)
+        return schedule_is_valid(s->steps, s->tree_rate, s->decay, s->decay_every) &&
+               s->anneal_steps >= 0 && s->particles >= 2 && is_within(s->branch_rate, DBL_MIN, 1);
+    return s->method == ART_COLLAPSED && is_within(s->standard_error, DBL_MIN, 10) &&
+           s->rounds >= 1 && s->rounds <= ROUNDS_MOST && s->fit_steps >= 1 &&
+           is_within(s->fit_kl, 0, 100);
+}
+
+static train_settings schedule(int64_t steps, double rate, double decay, int64_t decay_every)
+{
+    train_settings plan = train_defaults();
+    plan.steps = steps;
+    plan.tree_rate = rate;
+    plan.decay = decay;
+    plan.decay_every = decay_every;
+    return plan;
+}
+
+static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int repeats)
+{
+    infer_settings plan = {
+        .method = s->method == ART_VBPI ? INFER_VBPI : INFER_COLLAPSED,
+        .seed = s->seed,
+        .prior_rate = s->prior_rate,
+        .hidden = s->hidden,
+        .heads = s->heads,
+        .branch_hidden = s->branch_hidden,
+        .training = schedule(s->steps, s->tree_rate, s->decay, s->decay_every),
+        .particles = s->particles,
+        .estimator = ESTIMATOR_VIMCO_GEOMETRIC,
+        .report_every = REPORT_EVERY,
+        .evaluation = EVALUATION,
+    };
+    rounds_settings *r = &plan.collapsed.rounds;
+    plan.evaluation.repeats = repeats;
+    plan.training.branch_rate = s->branch_rate;
+    plan.training.anneal_steps = s->anneal_steps;
+    *r = rounds_defaults(s->seed);
+    r->capacity = tree_table_capacity(n_taxa, (double)s->table_bytes);
+    r->rounds = s->rounds;
+    r->fit.steps = s->fit_steps;
+    r->fit.polish = s->fit_kl;
+    r->error = s->standard_error;
+    r->sampled = final_draws((int)EVALUATION.particles);
+    plan.collapsed.final = (final_settings){(int)EVALUATION.particles,
+                                            SAMPLE,
+                                            EVALUATION.repeats,
+                                            s->standard_error,
+                                            API_CACHE_BYTES,
+                                            s->seed};
+    return plan;
+}
+
+/* Everything that can change the results, as numbers. */
+static json_t *infer_identity(const art_infer_settings *s, const char *model)
+{
+    return json_pack("{s:s, s:i, s:f, s:i, s:i, s:i, s:I, s:f, s:i, s:I, s:f, s:I, s:I, s:I, s:i, "
+                     "s:f, s:f, s:f, s:I}",
+                     "model", model, "method", s->method, "prior_rate", s->prior_rate, "hidden",
+                     s->hidden, "heads", s->heads, "branch_hidden", s->branch_hidden, "seed",
+                     (json_int_t)s->seed, "se", s->standard_error, "rounds", s->rounds,
+                     "fit_steps", (json_int_t)s->fit_steps, "fit_kl", s->fit_kl, "table_memory",
+                     (json_int_t)s->table_bytes, "steps", (json_int_t)s->steps, "anneal",
+                     (json_int_t)s->anneal_steps, "particles", s->particles, "tree_rate",
+                     s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay, "decay_every",
+                     (json_int_t)s->decay_every);
+}
+
+/* repeats: of the evaluation that follows ART_VBPI. */
+static int run_infer(art_run **out, const art_alignment *a, const char *model,
+                     const art_infer_settings *settings, int repeats, art_messages *m)
+{
+    *out = NULL;
+    art_infer_settings s;
+    art_infer_defaults(&s);
+    if (settings)
+        s = *settings;
+    if (!infer_is_valid(&s))
+        return ART_ERR_USAGE;
+    run_core *c = NULL;
+    subst_model parsed;
+    char text[MODEL_STRING_SIZE] = "";
+    int status = model_string_parse(&parsed, model, &a->data, messages_diag(m));
+    if (status)
+        return status;
+    const infer_settings plan = infer_plan(&s, a->data.n_taxa, repeats);
+    model_string_print(text, &parsed);
+    status = core_create(&c, s.threads, s.seed);
+    if (!status)
+        status = set_data(c, a);
+    if (!status)
+        status = (c->model = mem_text(text, strlen(text))) ? ART_OK : ART_ERR_NOMEM;
+    if (!status) {
+        c->prior_rate = s.prior_rate;
+        status = infer_job_create(&c->infer, &c->data, &parsed, &plan, c->threads);
+    }
+    if (!status)
+        c->work = infer_job_run(c->infer);
+    return core_end(out, c, status, "infer", infer_identity(&s, text),
+                    status ? NULL : dataset_identity(&c->data));
+}
+
+int art_run_infer(art_run **out, const art_alignment *a, const char *model,
+                  const art_infer_settings *settings, art_messages *m)
+{
+    return run_infer(out, a, model, settings, (int)EVALUATION.repeats, m);
+}
+
+static bool fit_is_valid(const art_fit_settings *s)
+{
+    return network_is_valid(s->threads, s->hidden, s->heads) &&
+           schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->batch >= 1 &&
+           is_within(s->average, 0, 0.9999999) && s->average_from >= 0;
+}
+
+int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
+                art_messages *m)
+{
+    (void)m;
+    *out = NULL;
+    art_fit_settings s;
+    art_fit_defaults(&s);
+    if (settings)
+        s = *settings;
+    if (!fit_is_valid(&s))
+        return ART_ERR_USAGE;
+    fit_settings plan = {.seed = s.seed,
+                         .hidden = s.hidden,
+                         .heads = s.heads,
+                         .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
+                         .batch = s.batch,
+                         .picks = PICKS_SYSTEMATIC,
+                         .report_every = REPORT_EVERY,
+                         .truth_every = REPORT_EVERY};
+    plan.training.average = s.average;
+    plan.training.average_from = s.average_from;
+    run_core *c = NULL;
+    int status = core_create(&c, s.threads, s.seed);
+    if (!status) {
+        c->trees = &t->set;
+        status = fit_job_create(&c->fit, &t->set, NULL, &plan, c->threads);
+    }
+    if (!status)
+        c->work = fit_job_run(c->fit);
+    json_t *identity = json_pack(
+        "{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I}", "hidden", s.hidden, "heads", s.heads,
+        "seed", (json_int_t)s.seed, "steps", (json_int_t)s.steps, "batch", s.batch, "rate", s.rate,
+        "decay", s.decay, "decay_every", (json_int_t)s.decay_every, "average", s.average,
+        "average_from", (json_int_t)s.average_from);
+    return core_end(out, c, status, "fit", identity, tree_set_identity(&t->set));
+}
+
+static bool parsimony_is_valid(const art_parsimony_settings *s)
+{
+    return network_is_valid(s->threads, s->hidden, s->heads) &&
+           schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->anneal_steps >= 0 &&
+           s->particles >= 2;
+}
+
+int art_run_parsimony(art_run **out, const art_alignment *a,
+                      const art_parsimony_settings *settings, art_messages *m)
+{
+    (void)m;
+    *out = NULL;
+    art_parsimony_settings s;
+    art_parsimony_defaults(&s);
+    if (settings)
+        s = *settings;
+    if (!parsimony_is_valid(&s))
+        return ART_ERR_USAGE;
+    parsimony_settings plan = {.seed = s.seed,
+                               .gap = s.gap_is_state ? GAP_FIFTH : GAP_MISSING,
+                               .hidden = s.hidden,
+                               .heads = s.heads,
+                               .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
+                               .particles = s.particles,
+                               .estimator = ESTIMATOR_VIMCO_GEOMETRIC,
+                               .report_every = REPORT_EVERY,
+                               .evaluation = EVALUATION};
+    plan.training.anneal_steps = s.anneal_steps;
+    run_core *c = NULL;
+    int status = core_create(&c, s.threads, s.seed);
+    if (!status)
+        status = set_data(c, a);
+    if (!status)
+        status = parsimony_job_create(&c->parsimony, &c->data, &plan, c->threads);
+    if (!status)
+        c->work = parsimony_job_run(c->parsimony);
+    json_t *identity = json_pack(
+        "{s:b, s:i, s:i, s:I, s:I, s:I, s:i, s:f, s:f, s:I}", "gap_is_state", s.gap_is_state != 0,
+        "hidden", s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
+        (json_int_t)s.steps, "anneal", (json_int_t)s.anneal_steps, "particles", s.particles,
+        "rate", s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every);
+    return core_end(out, c, status, "parsimony", identity,
+                    status ? NULL : dataset_identity(&c->data));
+}
+
+static bool is_done(const run *work)
+{
+    run_progress now;
+    work->ops->progress(work, &now);
+    return now.is_done;
+}
+
+int art_run_advance(art_run *r, art_messages *m)
+{
+    if (!r->core)
+        return ART_ERR_USAGE;
+    run *work = r->core->work;
+    const double start = clock_seconds();
+    work->seconds = r->core->seconds;
+    int status = is_done(work) ? ART_OK : work->ops->advance(work, messages_diag(m));
+    r->core->seconds += clock_seconds() - start;
+    return status;
+}
+
+void art_run_look(const art_run *r, art_run_state *out)
+{
+    *out = (art_run_state){.stage = "done", .unit = "", .value = NAN, .is_done = 1};
+    if (!r->core)
+        return;
+    run_progress now;
+    r->core->work->ops->progress(r->core->work, &now);
+    *out = (art_run_state){.stage = now.stage,
+                           .unit = now.unit,
+                           .done = now.done,
+                           .total = now.total,
+                           .value = now.value,
+                           .is_done = now.is_done};
+    snprintf(out->detail, sizeof out->detail, "%s", now.detail);
+}
+
+void art_run_finish_now(art_run *r)
+{
+    if (r->core)
+        r->core->work->ops->finish_now(r->core->work);
+}
+
+int art_run_save(art_run *r, const char *path, art_messages *m)
+{
+    if (!r->core)
+        return ART_ERR_USAGE;
+    safetensors s = {0};
+    char *identity = json_dumps(r->core->identity, JSON_COMPACT);
+    int status = identity ? safetensors_set(&s, "run", identity) : ART_ERR_NOMEM;
+    if (!status)
+        status = r->core->work->ops->save(r->core->work, &s);
+    if (!status)
+        status = safetensors_write(&s, path, messages_diag(m));
+    safetensors_free(&s);
+    free(identity);
+    return status;
+}
+
+int art_run_load(art_run *r, const char *path, art_messages *m)
+{
+    if (!r->core)
+        return ART_ERR_USAGE;
+    diag *d = messages_diag(m);
+    safetensors s = {0};
+    char text[1024] = "it does not say of which";
+    int status = safetensors_read(&s, path, d);
+    const char *said = status ? NULL : safetensors_get(&s, "run");
+    json_t *before = said ? json_loads(said, 0, NULL) : NULL;
+    if (!status && (!before || identity_differs(text, sizeof text, before, r->core->identity)))
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path},
+                            "the state of another run: %s -- give the same settings and data", text);
+    if (!status)
+        status = r->core->work->ops->load(r->core->work, &s, path, d);
+    json_decref(before);
+    safetensors_free(&s);
+    return status;
+}
+
+/* The caller of art_run_drive. */
+typedef struct caller {
+    art_progress *progress;
+    void *context;
+    int64_t pieces;
+    int action;
+} caller;
+
+/* Called before the first piece too, of which the caller is not told. */
+static drive_action ask(void *context, const run_progress *now)
+{
+    caller *c = context;
+    if (c->progress && c->pieces > 0 && c->action != ART_STOP) {
+        const int action = c->progress(c->context, c->pieces, now->value);
+        if (action == ART_FINISH_NOW || (action == ART_GO_ON && c->action == ART_FINISH_NOW))
+            c->action = ART_FINISH_NOW;
+        else
+            c->action = action == ART_GO_ON ? ART_GO_ON : ART_STOP;
+    }
+    c->pieces++;
+    return c->action == ART_GO_ON        ? DRIVE_GO_ON
+           : c->action == ART_FINISH_NOW ? DRIVE_FINISH_NOW
+                                         : DRIVE_STOP;
+}
+
+int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *progress,
+                  void *context, art_messages *m)
+{
+    static const art_drive_settings NOTHING;
+    const art_drive_settings *s = settings ? settings : &NOTHING;
+    if (!r->core || !is_within(s->time_limit, 0, DBL_MAX) ||
+        !is_within(s->checkpoint_every, 0, DBL_MAX))
+        return ART_ERR_USAGE;
+    caller c = {progress, context, 0, ART_GO_ON};
+    drive d;
+    const drive_settings plan = {s->prefix, s->time_limit,
+                                 s->checkpoint_every > 0 ? s->checkpoint_every : CHECKPOINT_EVERY,
+                                 false};
+    int status = drive_open(&d, &plan, r->core->identity, messages_diag(m));
+    if (!status)
+        status = drive_run(&d, r->core->work, &(drive_observer){.context = &c, .look = ask},
+                           messages_diag(m));
+    r->core->seconds = drive_seconds(&d);
+    if (!status)
+        status = drive_end(&d, messages_diag(m));
+    drive_close(&d);
+    return status;
+}
+
+/* Drives a run without files to its end and takes the model. */
+static int drive_to_model(art_model **out, art_run *r, int status, art_progress *progress,
+                          void *context, art_messages *m)
+{
+    art_result *found = NULL;
+    *out = NULL;
+    if (!status)
+        status = art_run_drive(r, NULL, progress, context, m);
+    if (!status)
+        status = art_run_result(&found, r, m);
+    if (!status)
+        status = art_result_model(out, found);
+    art_result_free(found);
+    art_run_free(r);
+    return status;
+}
+
+int art_infer(art_model **out, const art_alignment *a, const char *model,
+              const art_infer_settings *settings, art_progress *progress, void *context,
+              art_messages *m)
+{
+    art_run *r;
+    int status = run_infer(&r, a, model, settings, 0, m);
+    return drive_to_model(out, r, status, progress, context, m);
+}
+
+int art_fit(art_model **out, const art_trees *t, const art_fit_settings *settings,
+            art_progress *progress, void *context, art_messages *m)
+{
+    art_run *r;
+    int status = art_run_fit(&r, t, settings, m);
+    return drive_to_model(out, r, status, progress, context, m);
+}

@@ -1,0 +1,39 @@
+/* run.h: what runs and results are made of: one of the three jobs, with its data. */
+#ifndef API_RUN_H
+#define API_RUN_H
+
+#include "api/objects.h"
+#include "jobs/fit_job.h"
+#include "jobs/infer_job.h"
+#include "jobs/parsimony_job.h"
+
+typedef struct run_core {
+    /* One of these is there. */
+    infer_job *infer;
+    fit_job *fit;
+    parsimony_job *parsimony;
+    run *work; /* the job's; NULL once the model is taken */
+    pool *threads;
+    dataset data;            /* of infer and parsimony; its alignment is the caller's */
+    const tree_set *trees;   /* of fit; the caller's */
+    json_t *identity;        /* what the run is: settings and data */
+    char *model;             /* the substitution model as text, of infer; owned */
+    double prior_rate;       /* of infer */
+    uint64_t seed;
+    double seconds; /* that it took */
+} run_core;
+
+void run_core_free(run_core *c); /* NULL is fine */
+
+struct art_run {
+    run_core *core; /* NULL once the result is taken */
+};
+
+struct art_result {
+    run_core *core;
+    infer_result infer;
+    fit_result fit;
+    parsimony_result parsimony;
+};
+
+#endif

@@ -1,0 +1,21 @@
+#include "cli/dataset_options.h"
+
+const option DATASET_OPTIONS[] = {
+    OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED | LOCAL,
+                "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
+    OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
+                "PHYLIP names are the first ten columns"),
+    OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
+                "FASTA names are the whole header line"),
+    OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL,
+                "file with all names, one per line: the order in which taxa are attached "
+                "(lexicographic without it)"),
+    OPTION_END,
+};
+
+int dataset_open(dataset *data, const dataset_settings *settings, diag *d)
+{
+    const alignment_options options = {.phylip_strict = settings->phylip_strict,
+                                       .full_names = settings->full_names};
+    return dataset_read(data, settings->alignment, &options, settings->order, d);
+}

@@ -1,0 +1,25 @@
+/* evaluation_options.h: how the evidence is estimated, as options, and the figures for people. */
+#ifndef CLI_EVALUATION_OPTIONS_H
+#define CLI_EVALUATION_OPTIONS_H
+
+#include "cli/session.h"
+#include "results/evaluation.h"
+
+#define EVALUATION_DEFAULTS                                                  \
+    {                                                                        \
+        .particles = 1000, .repeats = 100, .sample = 1000, .cache = 64 << 20 \
+    }
+
+/* --evidence-particles --evidence-repeats --cache-memory */
+extern const option EVALUATION_OPTIONS[];
+extern const option SAMPLE_OPTIONS[]; /* --posterior-sample */
+
+/* Refuses what would be too many draws to count, before there is work that could be lost. A repeat
+ * is so many estimates. */
+int evaluation_check(session *s, const evaluation_settings *set, int estimates);
+
+/* The figures, in the log, with the warnings that belong to them; the latter alone. */
+void evaluation_say(session *s, const evaluation *e);
+void evaluation_warn(session *s, const evaluation *e);
+
+#endif

@@ -1,0 +1,287 @@
+#include "collapsed/driver.h"
+
+#include "artreeformer.h"
+#include "base/host.h"
+#include "base/mem.h"
+#include "io/json_number.h"
+#include "io/tensor_parts.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What of a time limit is left for the final sampling: a minute, within these shares of the limit,
+ * or what a pass will take, if that is known and more. */
+static const double FINAL_SECONDS = 60, FINAL_LEAST = 0.1, FINAL_MOST = 0.3;
+static const double FINAL_MEASURED = 0.5; /* the most of it, where the cost was measured */
+enum { MEASURED_TREES = 16 };             /* on so many at least */
+
+typedef struct collapsed_run {
+    run base;
+    collapsed_problem problem;
+    collapsed_settings set;
+    rounds *rounds;
+    final_sampling *final; /* NULL during the rounds */
+    int reported;          /* rounds */
+    double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
+    double value;          /* log evidence by the table's sum; NaN at first */
+    bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
+    bool is_late;          /* it is past the limit */
+    bool finish_now;
+} collapsed_run;
+
+static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
+                                    "drawing",   "polishing", "done"};
+static const char *const UNIT[] = {"trees", "trees", "steps", "draws", "steps", ""};
+
+static bool is_near_limit(const collapsed_run *c, double reserve)
+{
+    const double limit = c->base.time_limit;
+    return limit > 0 && c->base.seconds >= limit - reserve;
+}
+
+/* Seconds of the limit that are left for the final sampling. */
+static double final_reserve(const collapsed_run *c)
+{
+    const double limit = c->base.time_limit;
+    const double usual = fmax(FINAL_LEAST * limit, fmin(FINAL_SECONDS, FINAL_MOST * limit));
+    return fmax(usual, fmin(c->pass_seconds, FINAL_MEASURED * limit));
+}
+
+/* Weighing trees costs about what drawing from them will, and new trees of the round. */
+static void note_cost(collapsed_run *c, double seconds)
+{
+    const rounds *r = c->rounds;
+    const double trees = final_pass_trees(r, c->set.final.particles) +
+                         (r->stage == ROUNDS_FIT ? r->set.draws : 0);
+    if (r->improved >= MEASURED_TREES)
+        c->pass_seconds = seconds / (double)r->improved * trees;
+}
+
+static int advance_rounds(collapsed_run *c, diag *d)
+{
+    const rounds_stage stage = c->rounds->stage;
+    const double begun = clock_seconds();
+    if (is_near_limit(c, final_reserve(c))) {
+        c->is_cut = true;
+        rounds_finish_now(c->rounds);
+    }
+    int status = rounds_advance(c->rounds, d);
+    if (!status && stage == ROUNDS_IMPROVE)
+        note_cost(c, clock_seconds() - begun);
+    if (!status && stage != ROUNDS_FIT && stage != ROUNDS_POLISH && c->rounds->table.count)
+        c->value = rounds_log_table(c->rounds);
+    return status;
+}
+
+static int begin_final(collapsed_run *c)
+{
+    return final_sampling_create(&c->final, c->rounds, c->problem.branches, c->problem.names,
+                                 &c->set.final);
+}
+
+static int advance_final(collapsed_run *c, diag *d)
+{
+    int status = c->final ? ART_OK : begin_final(c);
+    if (is_near_limit(c, 0))
+        c->is_late = true;
+    if (!status && (c->is_late || c->finish_now))
+        final_sampling_finish_now(c->final);
+    if (!status)
+        status = final_sampling_advance(c->final, d);
+    if (!status && c->final->stage == FINAL_DONE && c->is_late)
+        c->is_cut = true; /* said only of what is done: a run that goes on may have more time */
+    return status;
+}
+
+static int advance(run *r, diag *d)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
+}
+
+static void rounds_progress(const collapsed_run *c, run_progress *out)
+{
+    const rounds *r = c->rounds;
+    const bool fits = r->stage == ROUNDS_FIT || r->stage == ROUNDS_POLISH;
+    out->stage = STAGE[r->stage];
+    out->unit = UNIT[r->stage];
+    out->done = fits                       ? (double)network_fit_steps(&r->fit)
+                : r->stage == ROUNDS_DRAW ? (double)r->looked
+                                          : (double)r->table.count;
+    out->total = r->stage == ROUNDS_FIT    ? (double)(r->fit.before + r->set.fit.steps)
+                 : r->stage == ROUNDS_DRAW ? r->set.draws
+                                           : 0;
+    if (fits && r->fit.fit_kl < DBL_MAX)
+        snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
+    else
+        snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
+    snprintf(out->place, sizeof out->place, "round %d, %s, %zu trees", r->n_rounds + 1,
+             STAGE[r->stage], r->table.count);
+}
+
+static void final_progress(const collapsed_run *c, run_progress *out)
+{
+    const final_sampling *f = c->final;
+    const bool fits = f && f->stage != FINAL_PASSES;
+    out->is_done = f && f->stage == FINAL_DONE;
+    out->stage = fits ? "fitting branch lengths" : "evidence";
+    out->unit = fits ? "steps" : "draws";
+    if (fits && f->trainer)
+        out->done = (double)f->trainer->step;
+    else if (f && !fits)
+        out->done = tree_sampler_draws(f->sampler);
+    out->total = fits ? FINAL_LENGTH_STEPS : 0;
+    if (f && !fits)
+        snprintf(out->detail, sizeof out->detail, "standard error %.4f (wanted %.4f)",
+                 tree_sampler_error(f->sampler), f->set.error);
+    if (fits)
+        snprintf(out->place, sizeof out->place, "step %.0f of %d of fitting branch lengths",
+                 out->done, FINAL_LENGTH_STEPS);
+    else
+        snprintf(out->place, sizeof out->place, "the answer after %.0f draws", out->done);
+}
+
+static void progress(const run *r, run_progress *out)
+{
+    const collapsed_run *c = (const collapsed_run *)r;
+    *out = (run_progress){.value = c->value, .is_resumable = true, .is_cut = c->is_cut};
+    if (c->rounds->stage == ROUNDS_DONE)
+        final_progress(c, out);
+    else
+        rounds_progress(c, out);
+}
+
+static json_t *round_json(const round_figures *r)
+{
+    json_t *out = json_pack("{s:I, s:I, s:f, s:I}", "table_trees", (json_int_t)r->trees,
+                            "fit_steps", (json_int_t)r->steps, "log_evidence_table", r->log_table,
+                            "new_trees", (json_int_t)r->new_trees);
+    if (out) {
+        json_set_number(out, "log_evidence_network", r->log_network);
+        json_set_number(out, "log_evidence_network_se", r->network_error);
+        json_set_number(out, "new_weight", r->new_mass);
+        json_set_number(out, "missed_weight", r->missed);
+        json_set_number(out, "fit_kl", r->fit_kl);
+        json_set_number(out, "expected_se", r->error);
+        json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
+    }
+    return out;
+}
+
+/* The criteria and their values, for every round. */
+static int report(run *r, run_report *out)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    const rounds_settings *set = &c->rounds->set;
+    *out = (run_report){0};
+    if (c->reported == c->rounds->n_rounds)
+        return ART_OK;
+    const round_figures *now = &c->rounds->round[c->reported++];
+    char missed[64] = "";
+    if (now->missed > 0)
+        snprintf(missed, sizeof missed, ", %.2g had no room in the table", now->missed);
+    snprintf(out->text, sizeof out->text,
+             "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
+             "new weight %.2g (wanted %.2g) in %.0f new trees%s, network %.3g nats from the table, "
+             "expected error %.2g (%.2g)%s",
+             c->reported, now->trees, now->log_table, now->log_network, now->network_error,
+             now->new_mass, set->new_mass, now->new_trees, missed, now->fit_kl, now->error,
+             set->error,
+             now->done == 0             ? ""
+             : now->error <= set->error ? ": all criteria hold"
+                                        : ": the table is full, the final sampling does the rest");
+    out->step = (int64_t)now->steps;
+    out->metrics = round_json(now);
+    return out->metrics ? ART_OK : ART_ERR_NOMEM;
+}
+
+static int save(run *r, safetensors *s)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    int status = rounds_save(c->rounds, s);
+    if (!status && c->is_cut)
+        status = safetensors_set(s, "is_cut", "true");
+    return status || !c->final ? status : final_sampling_save(c->final, s);
+}
+
+static int load(run *r, safetensors *s, const char *file, diag *d)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    int status = rounds_load(c->rounds, s, file, d);
+    c->reported = c->rounds->n_rounds;
+    c->is_cut = safetensors_get(s, "is_cut") != NULL;
+    if (!status && c->rounds->table.count)
+        c->value = rounds_log_table(c->rounds);
+    if (status || !tree_sampler_is_saved(s))
+        return status;
+    if (c->rounds->stage != ROUNDS_DONE)
+        return tensor_parts_error(d, file, "an answer before the end of the rounds");
+    status = begin_final(c);
+    return status ? status : final_sampling_load(c->final, s, file, d);
+}
+
+static void finish_now(run *r)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    c->finish_now = true;
+    rounds_finish_now(c->rounds);
+}
+
+static void free_run(run *r)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    final_sampling_free(c->final);
+    rounds_free(c->rounds);
+    free(c);
+}
+
+static const run_ops OPS = {advance, progress, report, save, load, finish_now, free_run};
+
+int collapsed_run_create(run **out, const collapsed_problem *problem,
+                         const collapsed_settings *settings, pool *threads)
+{
+    *out = NULL;
+    collapsed_run *c = mem_zeros(1, sizeof *c);
+    if (!c)
+        return ART_ERR_NOMEM;
+    c->base = (run){.ops = &OPS, .keeps_time_limit = true};
+    c->problem = *problem;
+    c->set = *settings;
+    c->value = NAN;
+    int status = rounds_create(&c->rounds, problem->posterior, problem->alignment, problem->taxon,
+                               problem->trees, &settings->rounds, threads);
+    if (status)
+        free(c);
+    else
+        *out = &c->base;
+    return status;
+}
+
+int collapsed_run_finish(run *r, answer *out)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    int status = final_sampling_finish(c->final, out);
+    out->evidence.cut = c->is_cut;
+    return status;
+}
+
+json_t *collapsed_run_facts(const run *r, const answer *found)
+{
+    const rounds *c = ((const collapsed_run *)r)->rounds;
+    const search_counts *n = tree_search_counts(c->search);
+    json_t *all = json_array();
+    for (int i = 0; i < c->n_rounds; i++)
+        json_array_append_new(all, round_json(&c->round[i]));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method",
+                     "collapsed", "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
+                     (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
+                     "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
+                     "explore_scored", (json_int_t)n->scored, "explore_fitted",
+                     (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
+                     "outside_weight", found->evidence.outside, "outside_weight_se",
+                     found->evidence.outside_se, "failed_draws",
+                     (json_int_t)found->evidence.failed, "rounds", all);
+}

@@ -1,0 +1,45 @@
+/* driver.h: collapsed inference as one run (train/run.h): rounds of search, fitting and drawing
+ * (rounds.h), then the final sampling (final_sampling.h).
+ *
+ *     run *r;
+ *     status = collapsed_run_create(&r, &problem, &models, &settings, threads);
+ *     ... drive it to its end (train/drive.h) ...
+ *     status = collapsed_run_finish(r, &found);
+ *     r->ops->free(r);
+ *
+ * Everything that the next piece of work depends on is saved between any two of them, and is the
+ * same on any number of threads. Time has an influence on results in one way: with a time limit,
+ * or when asked to finish, the rounds end early, and then the passes of the final sampling. */
+#ifndef COLLAPSED_DRIVER_H
+#define COLLAPSED_DRIVER_H
+
+#include "collapsed/final_sampling.h"
+#include "train/run.h"
+
+typedef struct collapsed_settings {
+    rounds_settings rounds;
+    final_settings final;
+} collapsed_settings;
+
+/* The data and the models; all borrowed. alignment, taxon and names are not needed after the
+ * creation. Models are initialised. */
+typedef struct collapsed_problem {
+    const branch_posterior *posterior;
+    const alignment *alignment;
+    const int *taxon; /* as for branch_posterior_init */
+    const taxa *names;
+    topology_model *trees;
+    branch_model *branches;
+} collapsed_problem;
+
+int collapsed_run_create(run **out, const collapsed_problem *problem,
+                         const collapsed_settings *settings, pool *threads);
+
+/* Once the run is done: the answer; *out is safe to free (posterior_free) in any case. */
+int collapsed_run_finish(run *r, answer *out);
+
+/* What is reported besides the evidence: the rounds, the table, the search. A new object, NULL if
+ * memory is short. */
+json_t *collapsed_run_facts(const run *r, const answer *found);
+
+#endif

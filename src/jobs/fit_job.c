@@ -1,0 +1,186 @@
+#include "jobs/fit_job.h"
+
+#include "artreeformer.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/model_file.h"
+#include "io/json_number.h"
+#include "train/trainer_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const FIT_SUFFIXES[] = {".model.safetensors", NULL};
+
+enum { TRUTH_BATCH = 1000 }; /* trees that are scored at once */
+
+struct fit_job {
+    fit_settings set;
+    const tree_set *data;
+    const tree_set *truth; /* NULL: none */
+    topology_model *trees;
+    task *task;
+    trainer *trainer;
+    run *run;
+    fit_result found; /* when the truth was last looked at */
+};
+
+/* The divergence of both kinds of weights from the truth. */
+static int measure(fit_job *j)
+{
+    const tree_set *t = j->truth;
+    fit_result *f = &j->found;
+    int status =
+        divergence_compute(&f->last, j->trees, t->decision, t->weight, t->count, TRUTH_BATCH);
+    if (status || !f->has_average)
+        return status;
+    trainer_swap_average(j->trainer);
+    status =
+        divergence_compute(&f->averaged, j->trees, t->decision, t->weight, t->count, TRUTH_BATCH);
+    trainer_swap_average(j->trainer);
+    return status;
+}
+
+static void put_divergence(json_t *out, const fit_result *f)
+{
+    json_set_number(out, "kl", f->last.kl);
+    json_set_number(out, "total_variation", f->last.total_variation);
+    if (f->has_average) {
+        json_set_number(out, "kl_average", f->averaged.kl);
+        json_set_number(out, "total_variation_average", f->averaged.total_variation);
+    }
+}
+
+/* What is reported on the way. */
+static int follow_truth(void *context, json_t *metrics, char *text, size_t size)
+{
+    fit_job *j = context;
+    const fit_result *f = &j->found;
+    if (j->trainer->step % j->set.truth_every)
+        return ART_OK;
+    int status = measure(j);
+    if (status)
+        return status;
+    put_divergence(metrics, f);
+    if (f->has_average)
+        snprintf(text, size, ", KL %.4f (average weights %.4f)", f->last.kl, f->averaged.kl);
+    else
+        snprintf(text, size, ", KL %.4f", f->last.kl);
+    return ART_OK;
+}
+
+static int make_run(fit_job *j, pool *threads)
+{
+    const fit_settings *s = &j->set;
+    const tree_set *t = j->data;
+    const training_view view = {.stage = "fitting",
+                                .objective = "log_q",
+                                .report_every = s->report_every,
+                                .more = j->truth ? follow_truth : NULL,
+                                .context = j};
+    int status = artreeformer_create(&j->trees, t->taxa.count, s->hidden, s->heads, threads);
+    if (!status) {
+        j->trees->ops->initialise(j->trees, s->seed);
+        status = density_create(&j->task, j->trees, t->decision, t->weight, t->count, s->batch,
+                                s->picks, s->seed);
+    }
+    if (!status)
+        status = trainer_create(&j->trainer, j->task, &s->training, threads);
+    return status ? status : trainer_run_create(&j->run, j->trainer, &view);
+}
+
+int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
+                   const fit_settings *settings, pool *threads)
+{
+    *out = NULL;
+    fit_job *j = mem_zeros(1, sizeof *j);
+    if (!j)
+        return ART_ERR_NOMEM;
+    j->set = *settings;
+    j->data = trees;
+    j->truth = truth && truth->count ? truth : NULL;
+    j->found.has_truth = j->truth != NULL;
+    j->found.has_average = settings->training.average > 0;
+    int status = make_run(j, threads);
+    if (status)
+        fit_job_free(j);
+    else
+        *out = j;
+    return status;
+}
+
+void fit_job_free(fit_job *j)
+{
+    if (!j)
+        return;
+    if (j->run)
+        j->run->ops->free(j->run);
+    trainer_free(j->trainer);
+    if (j->task)
+        j->task->ops->free(j->task);
+    if (j->trees)
+        j->trees->ops->free(j->trees);
+    free(j);
+}
+
+run *fit_job_run(fit_job *j)
+{
+    return j->run;
+}
+
+int fit_job_finish(fit_job *j, fit_result *out)
+{
+    int status = j->truth ? measure(j) : ART_OK;
+    j->found.steps = j->trainer->step;
+    *out = j->found;
+    return status;
+}
+
+int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s%s", prefix, FIT_SUFFIXES[0]) < 0)
+        return ART_ERR_NOMEM;
+    const model_contents contents = {.taxa = &j->data->taxa,
+                                     .trees = j->trees,
+                                     .hidden = j->set.hidden,
+                                     .heads = j->set.heads,
+                                     .average = j->trainer->trees.average,
+                                     .settings = settings};
+    int status = model_file_write(path, &contents, d);
+    free(path);
+    return status;
+}
+
+json_t *fit_job_results(const fit_job *j, const fit_result *found)
+{
+    json_t *results =
+        json_pack("{s:s, s:I}", "model", j->trees->ops->name, "steps", (json_int_t)found->steps);
+    if (results && found->has_truth)
+        put_divergence(results, found);
+    return results;
+}
+
+topology_model *fit_job_take_model(fit_job *j)
+{
+    topology_model *trees = j->trees;
+    if (j->found.has_average)
+        trainer_swap_average(j->trainer);
+    j->trees = NULL;
+    return trees;
+}
+
+json_t *tree_set_identity(const tree_set *t)
+{
+    char text[17];
+    uint64_t hash = hash_bytes(t->weight, t->count * sizeof *t->weight);
+    hash = hash_mix(hash ^ hash_bytes(t->decision, t->count * (size_t)(t->taxa.count - 3) *
+                                                       sizeof *t->decision));
+    for (int32_t i = 0; i < t->taxa.count; i++)
+        hash = hash_mix(hash ^ hash_bytes(t->taxa.name[i], strlen(t->taxa.name[i])));
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    return json_pack("{s:i, s:I, s:s}", "taxa", t->taxa.count, "topologies", (json_int_t)t->count,
+                     "hash", text);
+}

@@ -1,0 +1,64 @@
+/* fit_job.h: a density of topologies fitted to a weighted sample of trees: makes the model, the
+ * run that trains it (train/run.h) and the result.
+ *
+ *     fit_job *j;
+ *     status = fit_job_create(&j, &trees, &truth, &settings, threads);
+ *     status = drive_run(&d, fit_job_run(j), &observer, diag);
+ *     status = fit_job_finish(j, &found);
+ *     status = fit_job_write(j, settings as JSON, prefix, diag);
+ *     fit_job_free(j); */
+#ifndef JOBS_FIT_JOB_H
+#define JOBS_FIT_JOB_H
+
+#include "density/topology_model.h"
+#include "train/density_task.h"
+#include "train/divergence.h"
+#include "train/run.h"
+#include "train/trainer.h"
+#include "tree/tree_set.h"
+
+typedef struct fit_settings {
+    uint64_t seed;
+    int hidden, heads; /* of the network */
+    train_settings training;
+    int batch; /* trees of a step */
+    batch_picks picks;
+    int64_t report_every; /* steps */
+    int64_t truth_every;  /* steps between two looks at the truth; falls on reports */
+} fit_settings;
+
+typedef struct fit_job fit_job;
+
+/* trees, truth (NULL or empty: there is none) and threads are borrowed until the job is freed. */
+int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
+                   const fit_settings *settings, pool *threads);
+void fit_job_free(fit_job *j); /* NULL is fine */
+
+run *fit_job_run(fit_job *j);
+
+typedef struct fit_result {
+    int64_t steps;
+    bool has_truth, has_average;
+    divergence last;     /* of the truth from the model with its last weights .. */
+    divergence averaged; /* .. and with their moving average */
+} fit_result;
+
+/* Once the run is done: measures the divergence from the truth, if there is one. */
+int fit_job_finish(fit_job *j, fit_result *out);
+
+extern const char *const FIT_SUFFIXES[]; /* of the files beside <prefix>.json; NULL at the end */
+
+int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d);
+
+/* The contents of <prefix>.json that are results; a new object, NULL if memory is short. */
+json_t *fit_job_results(const fit_job *j, const fit_result *found);
+
+/* The model, with the moving average of its weights if there is one, becomes the caller's; nothing
+ * can be written afterwards. */
+topology_model *fit_job_take_model(fit_job *j);
+
+/* What identifies a set of trees as data: sizes and a hash of names, trees and weights. A new object,
+ * NULL if memory is short. */
+json_t *tree_set_identity(const tree_set *t);
+
+#endif

@@ -1,0 +1,289 @@
+#include "jobs/infer_job.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+#include "density/model_file.h"
+#include "io/json_number.h"
+#include "jobs/variational_run.h"
+#include "results/page.h"
+#include "results/sample.h"
+#include "results/summary.h"
+#include "train/variational_task.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const INFER_SUFFIXES[] = {".model.safetensors", ".trees",      ".trace.tsv",
+                                      ".trprobs",           ".contree",    ".con.tre",
+                                      ".map.nwk",           ".splits.tsv", ".report.txt",
+                                      ".report.html",       NULL};
+
+static const char OBJECTIVE[] = "bound";
+
+struct infer_job {
+    infer_settings set;
+    const dataset *data;
+    subst_model model;
+    pool *threads;
+    topology_model *trees;
+    branch_model *branches;
+    run *run;
+    branch_posterior posterior; /* collapsed */
+    target *goal;               /* vbpi, as the others */
+    particle_source source;
+    task *task;
+    trainer *trainer;
+};
+
+static int make_models(infer_job *j)
+{
+    const infer_settings *s = &j->set;
+    const int n = j->data->alignment.n_taxa;
+    int status = artreeformer_create(&j->trees, n, s->hidden, s->heads, j->threads);
+    if (!status)
+        status = branch_lognormal_create(&j->branches, n, s->branch_hidden, j->threads);
+    if (status)
+        return status;
+    j->trees->ops->initialise(j->trees, s->seed);
+    j->branches->ops->initialise(j->branches, s->seed);
+    return ART_OK;
+}
+
+/* Branch lengths integrated out. */
+static int make_collapsed(infer_job *j)
+{
+    const collapsed_problem problem = {&j->posterior, &j->data->alignment, j->data->row,
+                                       &j->data->taxa, j->trees, j->branches};
+    int status = branch_posterior_init(&j->posterior, &j->data->alignment, j->data->row, &j->model,
+                                       j->set.prior_rate);
+    return status ? status
+                  : collapsed_run_create(&j->run, &problem, &j->set.collapsed, j->threads);
+}
+
+/* Topologies and branch lengths learned together. */
+static int make_vbpi(infer_job *j)
+{
+    const infer_settings *s = &j->set;
+    const training_view view = {.stage = "training",
+                                .objective = OBJECTIVE,
+                                .best = "best_log_likelihood",
+                                .best_sign = 1,
+                                .report_every = s->report_every};
+    const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
+    int status = target_likelihood(&j->goal, &j->data->alignment, j->data->row, &j->model, batch,
+                                   j->threads);
+    j->source =
+        (particle_source){j->trees, j->branches, j->goal, s->prior_rate, s->seed};
+    if (!status)
+        status = variational_create(&j->task, &j->source, s->particles, s->estimator);
+    if (!status)
+        status = trainer_create(&j->trainer, j->task, &s->training, j->threads);
+    if (!status)
+        status = variational_run_create(&j->run, j->trainer, &view, &j->source, &j->data->taxa,
+                                        &s->evaluation);
+    return status;
+}
+
+int infer_job_create(infer_job **out, const dataset *data, const subst_model *model,
+                     const infer_settings *settings, pool *threads)
+{
+    *out = NULL;
+    infer_job *j = mem_zeros(1, sizeof *j);
+    if (!j)
+        return ART_ERR_NOMEM;
+    j->set = *settings;
+    j->data = data;
+    j->model = *model;
+    j->threads = threads;
+    int status = make_models(j);
+    if (!status)
+        status = settings->method == INFER_VBPI ? make_vbpi(j) : make_collapsed(j);
+    if (status)
+        infer_job_free(j);
+    else
+        *out = j;
+    return status;
+}
+
+void infer_job_free(infer_job *j)
+{
+    if (!j)
+        return;
+    if (j->run)
+        j->run->ops->free(j->run);
+    trainer_free(j->trainer);
+    if (j->task)
+        j->task->ops->free(j->task);
+    target_free(j->goal);
+    branch_posterior_free(&j->posterior);
+    if (j->branches)
+        j->branches->ops->free(j->branches);
+    if (j->trees)
+        j->trees->ops->free(j->trees);
+    free(j);
+}
+
+run *infer_job_run(infer_job *j)
+{
+    return j->run;
+}
+
+void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches)
+{
+    j->run->ops->free(j->run); /* it holds on to them */
+    j->run = NULL;
+    *trees = j->trees;
+    *branches = j->branches;
+    j->trees = NULL;
+    j->branches = NULL;
+}
+
+void infer_result_free(infer_result *r)
+{
+    evaluation_free(&r->evaluation);
+    json_decref(r->facts);
+    memset(r, 0, sizeof *r);
+}
+
+static int finish_collapsed(infer_job *j, infer_result *out)
+{
+    answer found;
+    int status = collapsed_run_finish(j->run, &found);
+    out->evaluation.evidence = found.evidence;
+    out->evaluation.posterior = found.posterior;
+    out->facts = status ? NULL : collapsed_run_facts(j->run, &found);
+    return status;
+}
+
+static int finish_vbpi(infer_job *j, infer_result *out)
+{
+    int status = variational_run_finish(j->run, &out->evaluation);
+    out->facts = json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->trainer->step);
+    if (out->facts)
+        json_set_number(out->facts, "best_log_likelihood", variational_best(j->task));
+    return status;
+}
+
+int infer_job_finish(infer_job *j, infer_result *out)
+{
+    memset(out, 0, sizeof *out);
+    int status = j->set.method == INFER_VBPI ? finish_vbpi(j, out) : finish_collapsed(j, out);
+    return !status && !out->facts ? ART_ERR_NOMEM : status;
+}
+
+static int write_model(infer_job *j, const infer_description *about, const char *prefix, diag *d)
+{
+    char *path = NULL, *prior = NULL;
+    if (asprintf(&path, "%s.model.safetensors", prefix) < 0)
+        return ART_ERR_NOMEM;
+    if (asprintf(&prior, "{\"prior_rate\":%.17g}", j->set.prior_rate) < 0) {
+        free(path);
+        return ART_ERR_NOMEM;
+    }
+    const model_contents contents = {.taxa = &j->data->taxa,
+                                     .trees = j->trees,
+                                     .hidden = j->set.hidden,
+                                     .heads = j->set.heads,
+                                     .average = j->trainer ? j->trainer->trees.average : NULL,
+                                     .branches = j->branches,
+                                     .branch_hidden = j->set.branch_hidden,
+                                     .substitution = about->model,
+                                     .settings = about->settings ? about->settings : prior};
+    int status = model_file_write(path, &contents, d);
+    free(path);
+    free(prior);
+    return status;
+}
+
+/* What the report says of the run. */
+enum { FACTS = 6, FACT_SIZE = 128 };
+
+typedef struct report_facts {
+    page_fact fact[FACTS];
+    char size[FACT_SIZE], prior[FACT_SIZE], method[FACT_SIZE], seed[FACT_SIZE];
+} report_facts;
+
+static void describe(report_facts *f, const infer_job *j, const infer_description *about)
+{
+    const infer_settings *s = &j->set;
+    const alignment *a = &j->data->alignment;
+    snprintf(f->size, FACT_SIZE, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
+             a->n_patterns);
+    snprintf(f->prior, FACT_SIZE, "uniform topologies, Exp(%g) branch lengths", s->prior_rate);
+    if (s->method == INFER_VBPI)
+        snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
+                 (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
+    else
+        snprintf(f->method, FACT_SIZE, "branch lengths integrated out, topologies explored");
+    snprintf(f->seed, FACT_SIZE, "%llu", (unsigned long long)s->seed);
+    const page_fact fact[FACTS] = {
+        {"alignment", about->alignment}, {"size", f->size},     {"substitution model", about->model},
+        {"prior", f->prior},             {"method", f->method}, {"seed", f->seed},
+    };
+    memcpy(f->fact, fact, sizeof fact);
+}
+
+static page page_of(const report_facts *f, const infer_result *found, const trace *bound)
+{
+    return (page){.fact = f->fact,
+                  .n_facts = FACTS,
+                  .evidence = &found->evaluation.evidence,
+                  .posterior = &found->evaluation.posterior,
+                  .bound = bound,
+                  .rounds = json_object_get(found->facts, "rounds")};
+}
+
+int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
+                     const infer_description *about)
+{
+    const trace none = {0};
+    report_facts f;
+    describe(&f, j, about);
+    const page p = page_of(&f, found, &none);
+    return page_text(out, &p);
+}
+
+/* <prefix>.report.txt and .html */
+static int write_page(const infer_job *j, const infer_result *found, const infer_description *about,
+                      const char *prefix, diag *d)
+{
+    trace bound = {0};
+    report_facts f;
+    char *metrics = NULL;
+    describe(&f, j, about);
+    int status = asprintf(&metrics, "%s.metrics.jsonl", prefix) < 0
+                     ? ART_ERR_NOMEM
+                     : trace_read(&bound, metrics, OBJECTIVE);
+    const page p = page_of(&f, found, &bound);
+    if (!status)
+        status = page_write(prefix, &p, d);
+    trace_free(&bound);
+    free(metrics);
+    return status;
+}
+
+int infer_job_write(infer_job *j, const infer_result *found, const infer_description *about,
+                    const char *prefix, diag *d)
+{
+    const posterior *p = &found->evaluation.posterior;
+    int status = write_model(j, about, prefix, d);
+    if (!status)
+        status = sample_write(prefix, p, d);
+    if (!status)
+        status = summary_write(prefix, &p->trees, &p->splits, true, CONSENSUS_MAJORITY, d);
+    return status ? status : write_page(j, found, about, prefix, d);
+}
+
+json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model)
+{
+    json_t *results = evaluation_json(&found->evaluation, j->set.evaluation.particles);
+    if (results && (json_object_set_new(results, "model", json_string(model)) ||
+                    json_object_update(results, found->facts))) {
+        json_decref(results);
+        return NULL;
+    }
+    return results;
+}

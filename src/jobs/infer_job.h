@@ -1,0 +1,83 @@
+/* infer_job.h: Bayesian inference from an alignment, by either method: makes the models, the run
+ * that trains or explores them (train/run.h), and the result.
+ *
+ *     infer_job *j;
+ *     status = infer_job_create(&j, &data, &model, &settings, threads);
+ *     status = drive_run(&d, infer_job_run(j), &observer, diag);
+ *     status = infer_job_finish(j, &found);
+ *     status = infer_job_write(j, &found, &description, prefix, diag);
+ *     infer_result_free(&found);
+ *     infer_job_free(j); */
+#ifndef JOBS_INFER_JOB_H
+#define JOBS_INFER_JOB_H
+
+#include "base/buffer.h"
+#include "collapsed/driver.h"
+#include "jobs/dataset.h"
+#include "results/evaluation.h"
+#include "subst/subst_model.h"
+#include "train/objective.h"
+#include "train/trainer.h"
+
+typedef enum infer_method { INFER_COLLAPSED, INFER_VBPI } infer_method;
+
+typedef struct infer_settings {
+    infer_method method;
+    uint64_t seed;
+    double prior_rate; /* of the exponential prior on branch lengths */
+    int hidden, heads; /* of the network of topologies */
+    int branch_hidden; /* of the network of branch lengths */
+    /* Collapsed. */
+    collapsed_settings collapsed;
+    /* VBPI. */
+    train_settings training;
+    int particles;
+    estimator estimator;
+    int64_t report_every; /* steps */
+    evaluation_settings evaluation;
+} infer_settings;
+
+typedef struct infer_job infer_job;
+
+/* data and threads are borrowed until the job is freed; the model is copied. */
+int infer_job_create(infer_job **out, const dataset *data, const subst_model *model,
+                     const infer_settings *settings, pool *threads);
+void infer_job_free(infer_job *j); /* NULL is fine */
+
+run *infer_job_run(infer_job *j);
+
+typedef struct infer_result {
+    evaluation evaluation;
+    json_t *facts; /* what the method has to report besides; owned */
+} infer_result;
+
+void infer_result_free(infer_result *r); /* safe on a zeroed one */
+
+/* Once the run is done. *out is safe to free in any case. */
+int infer_job_finish(infer_job *j, infer_result *out);
+
+/* What the files say of the run. All borrowed. */
+typedef struct infer_description {
+    const char *alignment; /* the name of its file */
+    const char *model;     /* the substitution model as text */
+    const char *settings;  /* a JSON object, for the model file; NULL: the prior alone */
+} infer_description;
+
+/* The suffixes of the files, beside <prefix>.json; NULL at the end. */
+extern const char *const INFER_SUFFIXES[];
+
+/* Writes them all: the trained model, the posterior sample, the summary, the report. */
+int infer_job_write(infer_job *j, const infer_result *found, const infer_description *about,
+                    const char *prefix, diag *d);
+
+/* The text of the report is added to out. */
+int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
+                     const infer_description *about);
+
+/* The contents of <prefix>.json that are results; a new object, NULL if memory is short. */
+json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model);
+
+/* The trained models, which become the caller's; nothing can be written afterwards. */
+void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches);
+
+#endif

@@ -1,0 +1,52 @@
+/* evaluation.h: what a trained q says: the evidence and a weighted posterior sample, drawn in
+ * pieces.
+ *
+ *     evaluator *e;
+ *     status = evaluator_create(&e, &source, &names, &settings);
+ *     while (!status && !evaluator_is_done(e))
+ *         status = evaluator_advance(e);
+ *     status = evaluator_finish(e, &found);
+ *     evaluator_free(e);
+ *     evaluation_free(&found); */
+#ifndef RESULTS_EVALUATION_H
+#define RESULTS_EVALUATION_H
+
+#include "results/posterior.h"
+#include "train/evidence.h"
+
+#include <jansson.h>
+
+typedef struct evaluation_settings {
+    int64_t particles; /* of one repeat */
+    int64_t repeats;
+    int64_t sample; /* draws that are kept */
+    int64_t cache;  /* bytes for partial trees */
+} evaluation_settings;
+
+typedef struct evaluation {
+    evidence evidence;
+    posterior posterior;
+} evaluation;
+
+void evaluation_free(evaluation *e); /* safe on a zeroed one */
+
+/* The figures under their names in <prefix>.json; k is the K of the bounds. A new object,
+ * NULL if memory is short. */
+json_t *evaluation_json(const evaluation *e, int64_t k);
+
+typedef struct evaluator evaluator;
+
+/* Freezes the tree model until evaluator_free. The draws that are kept are the posterior's if there
+ * are branch lengths, and q's where trees alone are judged (parsimony). */
+int evaluator_create(evaluator **out, const particle_source *source, const taxa *names,
+                     const evaluation_settings *settings);
+void evaluator_free(evaluator *e); /* NULL is fine */
+int evaluator_advance(evaluator *e);
+bool evaluator_is_done(const evaluator *e);
+double evaluator_draws(const evaluator *e);      /* so far */
+size_t evaluator_topologies(const evaluator *e); /* distinct ones so far */
+
+/* Once it is done; *out is safe to free in any case. */
+int evaluator_finish(evaluator *e, evaluation *out);
+
+#endif
