@@ -108,7 +108,7 @@ int art_result_trees(art_trees **out, const art_result *found)
     if (!e)
         return ART_ERR_UNSUPPORTED;
     art_trees *t = mem_zeros(1, sizeof *t);
-    int status = !t                        ? ART_ERR_NOMEM
+    int status = !t                       ? ART_ERR_NOMEM
                  : found->core->parsimony ? best_trees(&t->set, found)
                                           : copy_trees(&t->set, &e->posterior.trees);
     if (status)

@@ -201,12 +201,9 @@ static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int re
     r->fit.polish = s->fit_kl;
     r->error = s->standard_error;
     r->sampled = final_draws((int)EVALUATION.particles);
-    plan.collapsed.final = (final_settings){(int)EVALUATION.particles,
-                                            SAMPLE,
-                                            EVALUATION.repeats,
-                                            s->standard_error,
-                                            API_CACHE_BYTES,
-                                            s->seed};
+    plan.collapsed.final =
+        (final_settings){(int)EVALUATION.particles, SAMPLE,          EVALUATION.repeats,
+                         s->standard_error,         API_CACHE_BYTES, s->seed};
     return plan;
 }
 
@@ -217,8 +214,8 @@ static json_t *infer_identity(const art_infer_settings *s, const char *model)
                      "s:f, s:f, s:f, s:I}",
                      "model", model, "method", s->method, "prior_rate", s->prior_rate, "hidden",
                      s->hidden, "heads", s->heads, "branch_hidden", s->branch_hidden, "seed",
-                     (json_int_t)s->seed, "se", s->standard_error, "rounds", s->rounds,
-                     "fit_steps", (json_int_t)s->fit_steps, "fit_kl", s->fit_kl, "table_memory",
+                     (json_int_t)s->seed, "se", s->standard_error, "rounds", s->rounds, "fit_steps",
+                     (json_int_t)s->fit_steps, "fit_kl", s->fit_kl, "table_memory",
                      (json_int_t)s->table_bytes, "steps", (json_int_t)s->steps, "anneal",
                      (json_int_t)s->anneal_steps, "particles", s->particles, "tree_rate",
                      s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay, "decay_every",
@@ -301,11 +298,11 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
     }
     if (!status)
         c->work = fit_job_run(c->fit);
-    json_t *identity = json_pack(
-        "{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I}", "hidden", s.hidden, "heads", s.heads,
-        "seed", (json_int_t)s.seed, "steps", (json_int_t)s.steps, "batch", s.batch, "rate", s.rate,
-        "decay", s.decay, "decay_every", (json_int_t)s.decay_every, "average", s.average,
-        "average_from", (json_int_t)s.average_from);
+    json_t *identity = json_pack("{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I}", "hidden",
+                                 s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
+                                 (json_int_t)s.steps, "batch", s.batch, "rate", s.rate, "decay",
+                                 s.decay, "decay_every", (json_int_t)s.decay_every, "average",
+                                 s.average, "average_from", (json_int_t)s.average_from);
     return core_end(out, c, status, "fit", identity, tree_set_identity(&t->set));
 }
 
@@ -316,8 +313,8 @@ static bool parsimony_is_valid(const art_parsimony_settings *s)
            s->particles >= 2;
 }
 
-int art_run_parsimony(art_run **out, const art_alignment *a,
-                      const art_parsimony_settings *settings, art_messages *m)
+int art_run_parsimony(art_run **out, const art_alignment *a, const art_parsimony_settings *settings,
+                      art_messages *m)
 {
     (void)m;
     *out = NULL;
@@ -348,8 +345,8 @@ int art_run_parsimony(art_run **out, const art_alignment *a,
     json_t *identity = json_pack(
         "{s:b, s:i, s:i, s:I, s:I, s:I, s:i, s:f, s:f, s:I}", "gap_is_state", s.gap_is_state != 0,
         "hidden", s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
-        (json_int_t)s.steps, "anneal", (json_int_t)s.anneal_steps, "particles", s.particles,
-        "rate", s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every);
+        (json_int_t)s.steps, "anneal", (json_int_t)s.anneal_steps, "particles", s.particles, "rate",
+        s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every);
     return core_end(out, c, status, "parsimony", identity,
                     status ? NULL : dataset_identity(&c->data));
 }
@@ -422,8 +419,9 @@ int art_run_load(art_run *r, const char *path, art_messages *m)
     const char *said = status ? NULL : safetensors_get(&s, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!status && (!before || identity_differs(text, sizeof text, before, r->core->identity)))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path},
-                            "the state of another run: %s -- give the same settings and data", text);
+        status =
+            diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path},
+                       "the state of another run: %s -- give the same settings and data", text);
     if (!status)
         status = r->core->work->ops->load(r->core->work, &s, path, d);
     json_decref(before);
@@ -476,7 +474,7 @@ int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *
     r->core->seconds = drive_seconds(&d);
     if (!status)
         status = drive_end(&d, messages_diag(m));
-    drive_close(&d);
+    drive_close(&d, messages_diag(m));
     return status;
 }
 

@@ -14,11 +14,11 @@ typedef struct run_core {
     parsimony_job *parsimony;
     run *work; /* the job's; NULL once the model is taken */
     pool *threads;
-    dataset data;            /* of infer and parsimony; its alignment is the caller's */
-    const tree_set *trees;   /* of fit; the caller's */
-    json_t *identity;        /* what the run is: settings and data */
-    char *model;             /* the substitution model as text, of infer; owned */
-    double prior_rate;       /* of infer */
+    dataset data;          /* of infer and parsimony; its alignment is the caller's */
+    const tree_set *trees; /* of fit; the caller's */
+    json_t *identity;      /* what the run is: settings and data */
+    char *model;           /* the substitution model as text, of infer; owned */
+    double prior_rate;     /* of infer */
     uint64_t seed;
     double seconds; /* that it took */
 } run_core;

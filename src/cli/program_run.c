@@ -113,8 +113,8 @@ int program_run_open(program_run *p, session *s, const run_settings *set,
     if (status || p->is_finished)
         return status;
     signals_listen();
-    status = session_begin(s, default_prefix, suffixes + 1,
-                           drive_saved_length(&p->drive, "log_bytes"));
+    status =
+        session_begin(s, default_prefix, suffixes + 1, drive_saved_length(&p->drive, "log_bytes"));
     drive_attach(&p->drive, "log_bytes", &s->log.file);
     p->drive.started = s->started;
     if (!status)
@@ -200,7 +200,7 @@ int program_run_end(program_run *p, json_t *results)
 
 void program_run_close(program_run *p)
 {
-    drive_close(&p->drive);
+    drive_close(&p->drive, p->session ? &p->session->diag : NULL);
     pool_free(p->threads);
     json_decref(p->identity);
     memset(p, 0, sizeof *p);

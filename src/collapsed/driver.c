@@ -54,8 +54,8 @@ static double final_reserve(const collapsed_run *c)
 static void note_cost(collapsed_run *c, double seconds)
 {
     const rounds *r = c->rounds;
-    const double trees = final_pass_trees(r, c->set.final.particles) +
-                         (r->stage == ROUNDS_FIT ? r->set.draws : 0);
+    const double trees =
+        final_pass_trees(r, c->set.final.particles) + (r->stage == ROUNDS_FIT ? r->set.draws : 0);
     if (r->improved >= MEASURED_TREES)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
@@ -108,7 +108,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
     const bool fits = r->stage == ROUNDS_FIT || r->stage == ROUNDS_POLISH;
     out->stage = STAGE[r->stage];
     out->unit = UNIT[r->stage];
-    out->done = fits                       ? (double)network_fit_steps(&r->fit)
+    out->done = fits                      ? (double)network_fit_steps(&r->fit)
                 : r->stage == ROUNDS_DRAW ? (double)r->looked
                                           : (double)r->table.count;
     out->total = r->stage == ROUNDS_FIT    ? (double)(r->fit.before + r->set.fit.steps)
@@ -275,13 +275,12 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
     json_t *all = json_array();
     for (int i = 0; i < c->n_rounds; i++)
         json_array_append_new(all, round_json(&c->round[i]));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method",
-                     "collapsed", "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
-                     (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
-                     "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
-                     "explore_scored", (json_int_t)n->scored, "explore_fitted",
-                     (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
-                     "outside_weight", found->evidence.outside, "outside_weight_se",
-                     found->evidence.outside_se, "failed_draws",
-                     (json_int_t)found->evidence.failed, "rounds", all);
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method", "collapsed",
+        "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees", (json_int_t)c->table.count,
+        "table_evicted", (json_int_t)c->table.evicted, "explore_starts", (json_int_t)n->starts,
+        "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
+        "explore_fitted", (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
+        "outside_weight", found->evidence.outside, "outside_weight_se", found->evidence.outside_se,
+        "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
 }

@@ -57,8 +57,8 @@ json_t *fit_job_results(const fit_job *j, const fit_result *found);
  * can be written afterwards. */
 topology_model *fit_job_take_model(fit_job *j);
 
-/* What identifies a set of trees as data: sizes and a hash of names, trees and weights. A new object,
- * NULL if memory is short. */
+/* What identifies a set of trees as data: sizes and a hash of names, trees and weights. A new
+ * object, NULL if memory is short. */
 json_t *tree_set_identity(const tree_set *t);
 
 #endif

@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const INFER_SUFFIXES[] = {".model.safetensors", ".trees",      ".trace.tsv",
-                                      ".trprobs",           ".contree",    ".con.tre",
-                                      ".map.nwk",           ".splits.tsv", ".report.txt",
-                                      ".report.html",       NULL};
+const char *const INFER_SUFFIXES[] = {
+    ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs",     ".contree", ".con.tre",
+    ".map.nwk",           ".splits.tsv", ".report.txt", ".report.html", NULL};
 
 static const char OBJECTIVE[] = "bound";
 
@@ -55,12 +54,11 @@ static int make_models(infer_job *j)
 /* Branch lengths integrated out. */
 static int make_collapsed(infer_job *j)
 {
-    const collapsed_problem problem = {&j->posterior, &j->data->alignment, j->data->row,
-                                       &j->data->taxa, j->trees, j->branches};
+    const collapsed_problem problem = {
+        &j->posterior, &j->data->alignment, j->data->row, &j->data->taxa, j->trees, j->branches};
     int status = branch_posterior_init(&j->posterior, &j->data->alignment, j->data->row, &j->model,
                                        j->set.prior_rate);
-    return status ? status
-                  : collapsed_run_create(&j->run, &problem, &j->set.collapsed, j->threads);
+    return status ? status : collapsed_run_create(&j->run, &problem, &j->set.collapsed, j->threads);
 }
 
 /* Topologies and branch lengths learned together. */
@@ -75,8 +73,7 @@ static int make_vbpi(infer_job *j)
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
     int status = target_likelihood(&j->goal, &j->data->alignment, j->data->row, &j->model, batch,
                                    j->threads);
-    j->source =
-        (particle_source){j->trees, j->branches, j->goal, s->prior_rate, s->seed};
+    j->source = (particle_source){j->trees, j->branches, j->goal, s->prior_rate, s->seed};
     if (!status)
         status = variational_create(&j->task, &j->source, s->particles, s->estimator);
     if (!status)
@@ -220,8 +217,12 @@ static void describe(report_facts *f, const infer_job *j, const infer_descriptio
         snprintf(f->method, FACT_SIZE, "branch lengths integrated out, topologies explored");
     snprintf(f->seed, FACT_SIZE, "%llu", (unsigned long long)s->seed);
     const page_fact fact[FACTS] = {
-        {"alignment", about->alignment}, {"size", f->size},     {"substitution model", about->model},
-        {"prior", f->prior},             {"method", f->method}, {"seed", f->seed},
+        {"alignment", about->alignment},
+        {"size", f->size},
+        {"substitution model", about->model},
+        {"prior", f->prior},
+        {"method", f->method},
+        {"seed", f->seed},
     };
     memcpy(f->fact, fact, sizeof fact);
 }

@@ -168,10 +168,9 @@ int parsimony_job_write(parsimony_job *j, const parsimony_result *found, const c
 json_t *parsimony_job_results(const parsimony_job *j, const parsimony_result *found)
 {
     json_t *results = evaluation_json(&found->evaluation, j->set.evaluation.particles);
-    json_t *facts =
-        json_pack("{s:s, s:I, s:I, s:i}", "model", "parsimony", "steps",
-                  (json_int_t)j->trainer->step, "best_score", (json_int_t)found->best_score,
-                  "best_trees", found->best_trees);
+    json_t *facts = json_pack("{s:s, s:I, s:I, s:i}", "model", "parsimony", "steps",
+                              (json_int_t)j->trainer->step, "best_score",
+                              (json_int_t)found->best_score, "best_trees", found->best_trees);
     if (results && (!facts || json_object_update(results, facts))) {
         json_decref(results);
         results = NULL;

@@ -31,7 +31,7 @@ void parsimony_job_free(parsimony_job *j); /* NULL is fine */
 run *parsimony_job_run(parsimony_job *j);
 
 typedef struct parsimony_result {
-    evaluation evaluation;   /* of q: log of the sum of exp(-score), draws with their scores */
+    evaluation evaluation; /* of q: log of the sum of exp(-score), draws with their scores */
     int64_t best_score;
     const int32_t *decision; /* [best_trees][N-3] all distinct trees of that score that were met;
                                 the job's */

@@ -28,9 +28,8 @@ static int advance(run *r, diag *d)
     variational_run *v = (variational_run *)r;
     if (!is_trained(v))
         return v->training->ops->advance(v->training, d);
-    int status = v->evaluator
-                     ? ART_OK
-                     : evaluator_create(&v->evaluator, &v->source, v->names, &v->set);
+    int status =
+        v->evaluator ? ART_OK : evaluator_create(&v->evaluator, &v->source, v->names, &v->set);
     return status ? status : evaluator_advance(v->evaluator);
 }
 

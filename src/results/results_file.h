@@ -18,7 +18,7 @@ int results_file_remove(const char *prefix, diag *d);
 
 typedef struct results_facts {
     uint64_t seed;
-    double seconds;             /* of the whole run */
+    double seconds;              /* of the whole run */
     const char *const *suffixes; /* of the run's files, NULL at the end */
 } results_facts;
 

@@ -91,9 +91,9 @@ int drive_open(drive *d, const drive_settings *settings, const json_t *identity,
     return status;
 }
 
-void drive_close(drive *d)
+void drive_close(drive *d, diag *notes)
 {
-    output_close(&d->metrics, NULL);
+    output_close(&d->metrics, notes);
     safetensors_free(&d->checkpoint);
     free(d->identity);
     memset(d, 0, sizeof *d);

@@ -22,8 +22,8 @@
 typedef struct drive_settings {
     const char *prefix; /* of <prefix>.ckp.safetensors and <prefix>.metrics.jsonl; NULL: neither is
                            written */
-    double time_limit;       /* seconds, 0 for none: of the whole run for those that keep it, of this
-                                session for the others, which are stopped with a checkpoint */
+    double time_limit;  /* seconds, 0 for none: of the whole run for those that keep it, of this
+                           session for the others, which are stopped with a checkpoint */
     double checkpoint_every; /* seconds between checkpoints, at least */
     bool start_again;        /* a checkpoint that is there is not looked at, and removed */
 } drive_settings;
@@ -44,8 +44,8 @@ enum { DRIVE_FILES = 4 };
 
 typedef struct drive {
     drive_settings set;
-    char *identity; /* as text; owned */
-    double started; /* clock */
+    char *identity;        /* as text; owned */
+    double started;        /* clock */
     double seconds_before; /* of earlier sessions */
     bool is_resumed;
     safetensors checkpoint; /* that the run goes on from */
@@ -57,21 +57,22 @@ typedef struct drive {
         output *file;
     } attached[DRIVE_FILES];
     int n_attached;
-    double last_saved; /* clock */
-    double save_cost;  /* seconds that the last checkpoint took */
+    double last_saved;   /* clock */
+    double save_cost;    /* seconds that the last checkpoint took */
     bool is_out_of_time; /* the time limit, not the observer, stopped it */
-    run_progress last; /* when drive_run ended */
+    run_progress last;   /* when drive_run ended */
 } drive;
 
 /* identity is borrowed for the call; notes may be NULL. Writes nothing yet. */
 int drive_open(drive *d, const drive_settings *settings, const json_t *identity, diag *notes);
-void drive_close(drive *d); /* safe on a zeroed one */
+void drive_close(drive *d, diag *notes); /* says what could not be written; safe on a zeroed one */
 
 /* A file that only grows, such as a log: its length is saved with each checkpoint, under the given
  * name. Borrowed. */
 void drive_attach(drive *d, const char *name, output *file);
 
-/* The length that a resumed run's file had at the checkpoint, to cut it back to; -1 for a new run. */
+/* The length that a resumed run's file had at the checkpoint, to cut it back to; -1 for a new run.
+ */
 int64_t drive_saved_length(const drive *d, const char *name);
 
 int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes);

@@ -29,10 +29,11 @@ typedef struct run_progress {
     const char *stage; /* "exploring", "training": a constant */
     const char *unit;  /* that done and total count: "steps", "trees", "draws" */
     double done;
-    double total;      /* 0 if not known */
-    double value;      /* the figure that the run is about: log evidence, bound, mean log q; NaN if
-                          there is none yet */
-    bool is_resumable; /* a checkpoint keeps what this stage has done; else the stage begins again */
+    double total; /* 0 if not known */
+    double value; /* the figure that the run is about: log evidence, bound, mean log q; NaN if
+                     there is none yet */
+    bool
+        is_resumable; /* a checkpoint keeps what this stage has done; else the stage begins again */
     bool is_done;
     bool is_cut;      /* a time limit ended work that would have changed the result */
     char detail[128]; /* "standard error 0.0310 (wanted 0.0200)" */
@@ -55,8 +56,8 @@ typedef struct run_ops {
     /* What is to be reported since the last call; called after every piece. */
     int (*report)(run *r, run_report *out);
 
-    /* All that the next piece depends on, as tensors of a checkpoint. The run must not advance until
-     * s is freed. Loading is for a run that was just made in the same way. */
+    /* All that the next piece depends on, as tensors of a checkpoint. The run must not advance
+     * until s is freed. Loading is for a run that was just made in the same way. */
     int (*save)(run *r, safetensors *s);
     int (*load)(run *r, safetensors *s, const char *file, diag *d);
 

@@ -87,8 +87,8 @@ static int report(run *r, run_report *out)
     if (t->view.best && isfinite(now.best))
         snprintf(best, sizeof best, ", best %.*f", t->view.best_sign > 0 ? 2 : 0,
                  t->view.best_sign * now.best);
-    int status = t->view.more ? t->view.more(t->view.context, out->metrics, more, sizeof more)
-                              : ART_OK;
+    int status =
+        t->view.more ? t->view.more(t->view.context, out->metrics, more, sizeof more) : ART_OK;
     snprintf(out->text, sizeof out->text,
              "step %lld of %lld: %s %.3f%s%s, gradient %.3g, rate %.3g, anneal %.3g, %.1f steps/s, "
              "%s left, %.1f distinct trees, %.0f %% of work saved%s",
