@@ -79,7 +79,8 @@ static int infer_vbpi(art_model *q, const art_alignment *a, const int *row,
     task *job = NULL;
     target *goal = NULL;
     int status = target_likelihood(&goal, &a->data, row, model, s->particles, q->threads);
-    const particle_source source = {q->file.trees, q->file.branches, goal, s->prior_rate, s->seed};
+    const particle_source source = {q->file.trees, q->file.branches, goal,
+                                    branch_prior_exponential(s->prior_rate), s->seed};
     if (!status)
         status = variational_create(&job, &source, s->particles, ESTIMATOR_VIMCO_GEOMETRIC);
     if (!status)
@@ -160,7 +161,8 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     plan.fit.polish = s->fit_kl;
     plan.error = s->standard_error;
     plan.sampled = answer_draws(PARTICLES);
-    int status = branch_posterior_init(&problem, &a->data, row, model, s->prior_rate);
+    int status = branch_posterior_init(&problem, &a->data, row, model,
+                                       branch_prior_exponential(s->prior_rate));
     if (!status)
         status = rounds_create(&c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
     if (!status)

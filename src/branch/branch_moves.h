@@ -34,14 +34,14 @@ size_t branch_moves_memory(const branch_posterior *problem, int radius);
 void branch_moves_begin(branch_moves *m, const branch_solver *s);
 
 /* The score of topology_nni(v, which): the five branches around the interchange are fitted, one
- * after the other. Where the middle one alone leaves the score hopelessly below cutoff, that
+ * after the other. Where the score is far below cutoff after fitting the middle one alone, that
  * score is returned. Costs 8 joins (partials.h), or 2. */
 double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff);
 
 enum { NNI_BRANCHES = 5 };
 
 /* The branches that the last interchange fitted: the nodes below them and their lengths. With
- * these instead of the old ones, its whole fit starts well. */
+ * these instead of the old ones, the full fit starts close to its mode. */
 void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES],
                          const branch_moves *m);
 

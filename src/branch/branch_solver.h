@@ -1,5 +1,5 @@
 /* branch_solver.h: the branch lengths of one topology: their likelihood, and the mode of their
- * posterior in the scale of branch_posterior.h.
+ * posterior on the scale x of length_scale.h.
  *
  * A solver is the workspace of one thread. It holds a topology, its lengths and the partials
  * (partials.h) of every node seen from both sides; nothing is allocated after create.
@@ -80,7 +80,7 @@ double branch_solver_density(const branch_solver *s, double log_likelihood);
 /* Maximises f from the present lengths by sweeps of Newton steps, one branch after the other.
  * A sweep predicts its own gain, sum over branches of slope^2 / (2 curvature); the last one is
  * the first whose prediction is below tolerance (in nats). The same result on any number of
- * threads: a solver knows nothing of others. ART_ERR_NUMERIC if numbers cease to be numbers. */
+ * threads: a solver knows nothing of others. ART_ERR_NUMERIC if a result is not finite. */
 int branch_solver_mode(branch_solver *s, double tolerance);
 
 /* Makes all of `up` and `down` current, as branch_hessian.h wants it. */

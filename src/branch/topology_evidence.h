@@ -2,7 +2,7 @@
  *
  *     exp g = integral of likelihood(b) prior(b) over the lengths b
  *
- * in three qualities. All start from the mode of the density in x = b^(1/3)
+ * by three methods of increasing accuracy. All start from the mode of the density in x
  * (branch_posterior.h), where the posterior is nearly normal:
  *
  *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; ranks trees
@@ -22,8 +22,10 @@
  *     topology_evidence_proposal(t, EVIDENCE_FULL);
  *     g = t->full_laplace;
  *     log_mean m = {0};
- *     topology_evidence_sample(t, &m, (length_draws){0}, 100, rng_at(seed, RNG_TREE_LENGTHS, step,
- * tree)); g = log_mean_value(&m), error = log_mean_error(&m); topology_evidence_free(t);
+ *     rng stream = rng_at(seed, RNG_TREE_LENGTHS, step, tree);
+ *     topology_evidence_sample(t, &m, (length_draws){0}, 100, stream);
+ *     g = log_mean_value(&m), error = log_mean_error(&m);
+ *     topology_evidence_free(t);
  *
  * Results depend on the arguments alone. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H

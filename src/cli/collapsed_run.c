@@ -298,7 +298,7 @@ static int finish(work *w, evaluation *e, json_t **facts)
 }
 
 int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
-                  const evaluation_settings *set, const subst_model *model, double prior_rate)
+                  const evaluation_settings *set, const subst_model *model, branch_prior prior)
 {
     work w = {.j = j,
               .plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
@@ -309,8 +309,7 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
     session *s = j->run.session;
     const rounds_settings plan = settings_of(o, j, answer_draws((int)set->particles));
     *facts = NULL;
-    int status =
-        branch_posterior_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);
+    int status = branch_posterior_init(&problem, &j->data.alignment, j->data.row, model, prior);
     if (!status)
         status = rounds_create(&w.c, &problem, &j->data.alignment, j->data.row, j->trees, &plan,
                                j->run.threads);

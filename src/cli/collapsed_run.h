@@ -30,6 +30,6 @@ extern const option COLLAPSED_OPTIONS[];
 /* Infers with j's data, tree model, and branch model, which are fitted; e becomes the answer.
  * *facts is a new object with what is reported besides the evidence. */
 int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
-                  const evaluation_settings *set, const subst_model *model, double prior_rate);
+                  const evaluation_settings *set, const subst_model *model, branch_prior prior);
 
 #endif

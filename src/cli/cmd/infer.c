@@ -242,7 +242,8 @@ static int infer_vbpi(job *j, evaluation *e, json_t **facts, const settings *o,
     if (status)
         return status;
     j->source =
-        (particle_source){j->trees, j->branches, j->goal, o->prior_rate, (uint64_t)o->common.seed};
+        (particle_source){j->trees, j->branches, j->goal, branch_prior_exponential(o->prior_rate),
+                          (uint64_t)o->common.seed};
     status = job_train_variational(j, &plan, &o->variational, &VIEW);
     if (!status)
         status = job_evaluate(j, e, &j->data.taxa, &o->evaluation);
@@ -278,8 +279,8 @@ static int infer(session *s, void *chosen)
     if (!status && o->method == METHOD_VBPI)
         status = infer_vbpi(&j, &e, &facts, o, &model);
     else if (!status)
-        status =
-            collapsed_run(&j, &e, &facts, &o->collapsed, &o->evaluation, &model, o->prior_rate);
+        status = collapsed_run(&j, &e, &facts, &o->collapsed, &o->evaluation, &model,
+                               branch_prior_exponential(o->prior_rate));
     if (!status)
         status = write_results(&j, o, &e, facts, model_text);
     if (!status)

@@ -55,7 +55,8 @@ static int make_models(job *j, const settings *o)
     if (!status)
         status = target_parsimony(&j->goal, &j->data.alignment, j->data.row, (parsimony_gap)o->gap,
                                   job_batch(&o->variational), j->run.threads);
-    j->source = (particle_source){j->trees, NULL, j->goal, 0, (uint64_t)o->common.seed};
+    j->source =
+        (particle_source){.trees = j->trees, .goal = j->goal, .seed = (uint64_t)o->common.seed};
     return status;
 }
 
