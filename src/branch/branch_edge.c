@@ -177,7 +177,7 @@ double branch_edge_inspect(branch_edge *e, branch_state *b)
     const double second = l[1] + branch_prior_second(prior, length);
     const double f_second = length_scale_second(x, first, second);
     b->slope = length_scale_first(x, first);
-    b->curvature = fmax(-f_second, 0.5 / (x * x));
+    b->curvature = fmax(-f_second, -0.25 * length_scale_log_jacobian_second(x));
     return f_second;
 }
 

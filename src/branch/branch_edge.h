@@ -22,7 +22,7 @@
 typedef struct partial {
     double *value;
     int32_t *shift; /* [tiles][TILE] powers of two that value was multiplied by .. */
-    int shifted;    /* .. if any; else shift means nothing */
+    int shifted;    /* .. if any; else shift is not read */
     int categories; /* C, or 1 for a leaf */
 } partial;
 
@@ -92,7 +92,7 @@ void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length);
 typedef struct branch_state {
     double cbrt_length;
     double slope;     /* f' when last inspected; after improve, that before its last step */
-    double curvature; /* -f'' at the same place, but at least 1 / (2 cbrt_length^2) */
+    double curvature; /* -f'' at the same place, but at least a quarter of the Jacobian's share */
 } branch_state;
 
 /* Slope and curvature at b->cbrt_length: the derivatives of log-likelihood and log prior by the

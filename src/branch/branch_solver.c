@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 2 }; /* tiles that go through the tree together when lengths are given */
+enum { CHUNK = 2 }; /* tiles that pass through the whole tree together when lengths are fixed */
 
 static int32_t n_nodes(const branch_posterior *p)
 {
@@ -23,7 +23,7 @@ static int32_t top_node(const branch_solver *s)
     return s->tree.child[0][0];
 }
 
-/* Both sides of every node, but for the lower sides of leaves. */
+/* Both sides of every node, except the lower sides of leaves. */
 static size_t n_partials(const branch_posterior *p)
 {
     return 2 * (size_t)n_nodes(p) - (size_t)p->n_taxa;
@@ -100,7 +100,7 @@ static void set_cbrt_length(branch_solver *s, int32_t v, double cbrt_length)
                      length_scale_length(cbrt_length));
 }
 
-/* A node is entered before what is below it and left after. */
+/* Fills the tour: a node is entered before the nodes below it and left after them. */
 static void walk(branch_solver *s)
 {
     int32_t *tour = s->tour, v = top_node(s);

@@ -1,6 +1,7 @@
 #include "branch/length_prior.h"
 
-/* log db/dx = log slope(1) + 2 log x: what does not depend on x is taken once. */
+/* log db/dx at x is log db/dx at 1, plus 2 log x: the constants of all branches are taken together.
+ */
 double length_prior_log_joint(branch_prior prior, const double *x, int n)
 {
     switch (prior.kind) {

@@ -32,8 +32,8 @@ void length_proposal_free(length_proposal *g); /* safe on a zeroed one */
 /* A = diag(curvature), curvature [E] positive. O(E). */
 void length_proposal_set_diagonal(length_proposal *g, const double *mode, const double *curvature);
 
-/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, stands in for what on
- * its diagonal is not. O(E^3 / 6). */
+/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, replaces the entries
+ * of its diagonal that are not. O(E^3 / 6). */
 void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
                          const double *curvature);
 

@@ -10,8 +10,8 @@
  *     f'(x)  = db/dx g'(b) + (log db/dx)'
  *     f''(x) = d^2b/dx^2 g'(b) + (db/dx)^2 g''(b) + (log db/dx)''
  *
- * This is the only file that knows which scale it is. Variables called `cbrt_length` hold an x.
- * Every x and b is positive. */
+ * Only this file and length_prior.c depend on which scale it is. Variables called `cbrt_length`
+ * hold an x. Every x and b is positive. */
 #ifndef BRANCH_LENGTH_SCALE_H
 #define BRANCH_LENGTH_SCALE_H
 

@@ -39,7 +39,7 @@
 #define EVIDENCE_PRIOR 0.5
 
 typedef enum evidence_shape {
-    EVIDENCE_DIAGONAL, /* independent branches: free, half the effective sample size */
+    EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
     EVIDENCE_FULL,     /* with the full Hessian */
 } evidence_shape;
 
@@ -65,7 +65,7 @@ void topology_evidence_free(topology_evidence *t); /* NULL is fine */
 size_t topology_evidence_memory(const branch_posterior *problem);
 
 /* Finds the mode for decision [N-3] from length [E], which becomes the mode's lengths.
- * ART_ERR_NUMERIC if there is none to be found. */
+ * ART_ERR_NUMERIC if none is found. */
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance);
 

@@ -16,9 +16,10 @@ enum {
     MAX_BLOCK = 256,       /* patterns: more and there are too few tasks */
     BLOCK_BYTES = 1 << 19, /* partial likelihoods of a block should stay in the L2 cache */
     TIP_BYTES = 1 << 26,   /* leaves' states are kept expanded up to this size */
-    MAX_TASKS = 64,        /* that the blocks are shared out among, for one tree */
+    MAX_TASKS = 64,        /* of one tree, among which the blocks are divided */
     MAX_TREES = 64,        /* at a time; the rest of a batch follows */
-    TREE_BYTES = 1 << 26,  /* all that is kept for the trees at a time, if it can be */
+    TREE_BYTES =
+        1 << 26, /* limit for the plans and results of these trees; one tree may exceed it */
 };
 
 /* Sizes that follow from the problem alone, never from the number of threads. */
@@ -28,10 +29,10 @@ typedef struct layout {
     int n_steps;
     size_t n_blocks;
     int block;         /* patterns in each, the last one padded */
-    size_t n_tasks;    /* for one tree; each does some of the blocks, in order */
-    size_t slot_size;  /* numbers of a worker's partial likelihoods */
-    size_t tip_size;   /* numbers of a block's expanded leaves */
-    size_t edge_terms; /* numbers of an edge's transitions */
+    size_t n_tasks;    /* of one tree; each computes some of the blocks, in order */
+    size_t slot_size;  /* entries of a worker's partial likelihoods */
+    size_t tip_size;   /* entries of a block's expanded leaves */
+    size_t edge_terms; /* entries of an edge's transitions */
     int n_trees;       /* at a time */
 } layout;
 
@@ -321,7 +322,7 @@ static void prepare(void *context, int task, int index)
         transitions_fill(p->transition + (size_t)e * s->edge_terms, &l->model, length[e]);
 }
 
-/* The expanded leaves of a block: kept ones, or the worker's own. */
+/* The expanded leaves of a block: from the table of all blocks, or expanded by the worker. */
 static const double *tips_of(const likelihood *l, worker *w, size_t block)
 {
     if (l->tip)
@@ -332,7 +333,7 @@ static const double *tips_of(const likelihood *l, worker *w, size_t block)
     return w->tip;
 }
 
-/* One tree on one block; adds to the value and, behind it, the gradient. */
+/* One tree on one block; adds to part[0], the value, and part + 1, the gradient. */
 static void evaluate_block(likelihood *l, worker *w, double *part, const plan *p, size_t block)
 {
     const layout *s = &l->size;
@@ -361,7 +362,8 @@ static void evaluate_block(likelihood *l, worker *w, double *part, const plan *p
     l->kernel(&job);
 }
 
-/* Task: one tree on some of the blocks; the trees follow each other on the same ones. */
+/* Task: one tree on some of the blocks. Consecutive tasks are different trees on the same blocks.
+ */
 static void evaluate(void *context, int task, int index)
 {
     likelihood *l = context;

@@ -1,5 +1,5 @@
-/* partials.h: conditional likelihoods of site patterns at the ends of a branch, and what the
- * likelihood is as a function of the length of that branch alone.
+/* partials.h: conditional likelihoods of site patterns at the ends of a branch, and the
+ * likelihood as a function of the length of that branch alone.
  *
  * A partial at a node is, for every pattern, rate category and base, the likelihood of the
  * data on one side of the node given the base. Patterns are kept in tiles of TILE (the vector
