@@ -70,7 +70,8 @@ static int setting_read(setting *s, const char *path, const char *const *truth, 
     for (int i = 0; !status && i < s->data.n_taxa; i++)
         s->taxon[moved[i]] = i;
     if (status || (status = model_string_parse(&model, "JC", NULL, &d)) ||
-        (status = branch_posterior_init(&s->problem, &s->data, s->taxon, &model, PRIOR_RATE)))
+        (status = branch_posterior_init(&s->problem, &s->data, s->taxon, &model,
+                                        branch_prior_exponential(PRIOR_RATE))))
         goto out;
     for (int k = 3; k <= 2 * s->data.n_taxa - 5; k += 2)
         s->log_topologies += log(k);

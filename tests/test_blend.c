@@ -28,7 +28,7 @@ static void fill_and_improve(tree_table *t, table_improvement *out, const alignm
     const int trees = exact_trees(a->n_taxa), n_decisions = a->n_taxa - 3;
     int64_t found;
     double g[MOST_TREES];
-    check_status(branch_posterior_init(&data, a, NULL, &m, RATE));
+    check_status(branch_posterior_init(&data, a, NULL, &m, branch_prior_exponential(RATE)));
     check_status(pool_create(&threads, n_threads));
     check_status(tree_table_init(t, a->n_taxa, 1000));
     check_status(tree_search_create(&x, &data, a, NULL, t, &set, threads));

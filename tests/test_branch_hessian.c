@@ -2,6 +2,7 @@
 #include "support/problem.h"
 
 #include "branch/branch_hessian.h"
+#include "branch/length_scale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static void evaluate(double *gradient, double *hessian, branch_solver *s, branch
 {
     double *length = malloc((size_t)edges * sizeof *length);
     for (int e = 0; e < edges; e++)
-        length[e] = x[e] * x[e] * x[e];
+        length[e] = length_scale_length(x[e]);
     branch_solver_set(s, decision, length);
     branch_solver_refresh(s);
     branch_hessian_compute(h, gradient, hessian, s);
@@ -34,7 +35,8 @@ static void check_tree(int n_taxa, size_t patterns, const char *model, cpu_level
     branch_posterior data;
     branch_solver *s;
     branch_hessian *h;
-    check_status(branch_posterior_init(&data, &p.alignment, NULL, &m, RATE));
+    check_status(
+        branch_posterior_init(&data, &p.alignment, NULL, &m, branch_prior_exponential(RATE)));
     branch_posterior_use(&data, level);
     check_status(branch_solver_create(&s, &data));
     check_status(branch_hessian_create(&h, &data));
@@ -50,11 +52,12 @@ static void check_tree(int n_taxa, size_t patterns, const char *model, cpu_level
     for (int e = 0; e < edges; e++) {
         double out[2];
         branch_solver_slopes(out, s, edge_node(e, n_taxa));
-        double expected = 3 * x[e] * x[e] * (out[0] - RATE) + 2 / x[e];
+        const double length = length_scale_length(x[e]);
+        const double first = out[0] + branch_prior_first(data.prior, length);
+        const double second = out[1] + branch_prior_second(data.prior, length);
+        const double expected = length_scale_first(x[e], first);
         check_near(gradient[e], expected, 1e-9 * (1 + fabs(expected)));
-        double curvature =
-            6 * x[e] * (out[0] - RATE) + 9 * pow(x[e], 4) * out[1] - 2 / (x[e] * x[e]);
-        check_close(hessian[e * edges + e], curvature, 1e-9);
+        check_close(hessian[e * edges + e], length_scale_second(x[e], first, second), 1e-9);
     }
     for (int e = 0; e < edges; e += stride) {
         const double step = 1e-4 * x[e], here = x[e];

@@ -2,6 +2,7 @@
 #include "support/problem.h"
 
 #include "branch/branch_moves.h"
+#include "branch/length_scale.h"
 #include "subst/simulate.h"
 #include "tree/rearrange.h"
 
@@ -27,7 +28,8 @@ static void bench_init(bench *b, const char *model)
     b->p = problem_random(N, SITES, 1, 41);
     check_status(
         simulate_sites(b->p.alignment.state, b->p.decision, b->p.length, N, &m, SITES, 1, NULL));
-    check_status(branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, RATE));
+    check_status(
+        branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, branch_prior_exponential(RATE)));
     check_status(branch_solver_create(&b->tree, &b->data));
     check_status(branch_solver_create(&b->neighbour, &b->data));
     check_status(branch_moves_create(&b->moves, &b->data, RADIUS));
@@ -79,7 +81,7 @@ static void interchanges(void **state)
                 double fitted[NNI_BRANCHES];
                 branch_moves_fitted(node, fitted, b.moves);
                 for (int32_t u = 1; u < NODES; u++)
-                    length[u] = pow(b.tree->branch[u].cbrt_length, 3);
+                    length[u] = length_scale_length(b.tree->branch[u].cbrt_length);
                 for (int i = 0; i < NNI_BRANCHES; i++)
                     length[node[i]] = fitted[i];
                 topology_nni(t, v, which);

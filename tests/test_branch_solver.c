@@ -3,6 +3,7 @@
 
 #include "artreeformer.h"
 #include "branch/branch_solver.h"
+#include "branch/length_scale.h"
 #include "lik/likelihood.h"
 #include "lik/pattern_symmetry.h"
 
@@ -21,7 +22,8 @@ typedef struct bench {
 
 static void bench_init(bench *b, const problem *p, const subst_model *m, cpu_level level)
 {
-    check_status(branch_posterior_init(&b->data, &p->alignment, NULL, m, RATE));
+    check_status(
+        branch_posterior_init(&b->data, &p->alignment, NULL, m, branch_prior_exponential(RATE)));
     branch_posterior_use(&b->data, level);
     check_status(branch_solver_create(&b->solver, &b->data));
 }
@@ -39,12 +41,13 @@ static double density(double *gradient, const problem *p, const subst_model *m,
     double length[MOST_EDGES], slope[MOST_EDGES], value;
     assert_true(p->n_edges <= MOST_EDGES);
     for (int e = 0; e < p->n_edges; e++)
-        length[e] = x[e] * x[e] * x[e];
+        length[e] = length_scale_length(x[e]);
     check_status(likelihood_ref(&value, slope, &p->alignment, NULL, m, decision, length));
     for (int e = 0; e < p->n_edges; e++) {
-        value += log(RATE) - RATE * length[e] + log(3 * x[e] * x[e]);
+        const branch_prior prior = branch_prior_exponential(RATE);
+        value += branch_prior_log_density(prior, length[e]) + length_scale_log_jacobian(x[e]);
         if (gradient)
-            gradient[e] = 3 * x[e] * x[e] * (slope[e] - RATE) + 2 / x[e];
+            gradient[e] = length_scale_first(x[e], slope[e] + branch_prior_first(prior, length[e]));
     }
     return value;
 }
@@ -139,7 +142,7 @@ static void mode_from_anywhere(void **state)
                 assert_true(b.solver->sweeps < BRANCH_SWEEPS);
                 branch_solver_lengths(length, b.solver);
                 for (int e = 0; e < p.n_edges; e++)
-                    x[e] = cbrt(length[e]);
+                    x[e] = length_scale_x(length[e]);
                 double f = density(gradient, &p, &m, decision, x);
                 check_close(b.solver->log_density, f, 1e-12);
                 if (start == 0) {
@@ -164,7 +167,7 @@ static void mode_from_anywhere(void **state)
     problem_free(&p);
 }
 
-/* The mode by another way: golden sections on one branch after the other, with the oracle. */
+/* The mode by another method: golden sections on one branch after the other, with the oracle. */
 static double golden_mode(double *x, const problem *p, const subst_model *m)
 {
     const double part = 0.6180339887498949;
@@ -208,7 +211,7 @@ static void mode_of_small_trees_by_golden_sections(void **state)
                 x[e] = 0.5;
             check_near(b.solver->log_density, golden_mode(x, &p, &m), 1e-8);
             for (int e = 0; e < p.n_edges; e++) /* f is flat: sqrt(1e-10 / curvature) */
-                check_near(cbrt(length[e]), x[e], 1e-4);
+                check_near(length_scale_x(length[e]), x[e], 1e-4);
             bench_free(&b);
             problem_free(&p);
         }
@@ -358,10 +361,16 @@ static void bad_arguments(void **state)
     problem p = problem_random(4, 4, 1, 9);
     subst_model m = model_of("JC", NULL);
     branch_posterior data;
-    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, 0), ART_ERR_USAGE);
-    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, NAN), ART_ERR_USAGE);
+    assert_int_equal(
+        branch_posterior_init(&data, &p.alignment, NULL, &m, branch_prior_exponential(0)),
+        ART_ERR_USAGE);
+    assert_int_equal(
+        branch_posterior_init(&data, &p.alignment, NULL, &m, branch_prior_exponential(NAN)),
+        ART_ERR_USAGE);
     p.alignment.n_taxa = 2;
-    assert_int_equal(branch_posterior_init(&data, &p.alignment, NULL, &m, 1), ART_ERR_USAGE);
+    assert_int_equal(
+        branch_posterior_init(&data, &p.alignment, NULL, &m, branch_prior_exponential(1)),
+        ART_ERR_USAGE);
     branch_posterior_free(&data);
     branch_solver_free(NULL);
     problem_free(&p);

@@ -52,7 +52,7 @@ static void run_open(run *r, int n_taxa)
     assert_non_null(r->all);
     for (int i = 0; i < r->n_trees; i++)
         exact_tree(r->all + i * (n_taxa - 3), i, n_taxa);
-    r->source.prior_rate = PRIOR_RATE;
+    r->source.prior = branch_prior_exponential(PRIOR_RATE);
     r->source.seed = SEED;
     check_status(artreeformer_create(&r->source.trees, n_taxa, HIDDEN, HEADS, NULL));
     r->source.trees->ops->initialise(r->source.trees, SEED);

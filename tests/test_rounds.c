@@ -43,7 +43,7 @@ static rounds_settings quick(void)
 static void bench_init(bench *b, const alignment *a, const rounds_settings *set, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
-    check_status(branch_posterior_init(&b->problem, a, NULL, &m, RATE));
+    check_status(branch_posterior_init(&b->problem, a, NULL, &m, branch_prior_exponential(RATE)));
     check_status(pool_create(&b->threads, n_threads));
     check_status(artreeformer_create(&b->trees, a->n_taxa, HIDDEN, HEADS, b->threads));
     b->trees->ops->initialise(b->trees, 5);

@@ -31,7 +31,8 @@ static void bench_init(bench *b, int n_taxa, size_t sites, const search_settings
     b->p = problem_random(n_taxa, sites, 1, 51);
     check_status(simulate_sites(b->p.alignment.state, b->p.decision, b->p.length, n_taxa, &m, sites,
                                 5, NULL));
-    check_status(branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, RATE));
+    check_status(
+        branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, branch_prior_exponential(RATE)));
     check_status(tree_table_init(&b->table, n_taxa, capacity));
     check_status(pool_create(&b->threads, n_threads));
     check_status(

@@ -77,7 +77,7 @@ static void fixture_open(fixture *f, const train_settings *set, estimator kind, 
     f->goal.base = (target){&FIXED_OPS, TABLE_TAXA, 0};
     for (int t = 0; t < TABLE_TREES; t++)
         f->goal.value[t] = -(t * 7 % TABLE_TREES) * 0.4;
-    f->source = (particle_source){f->model, NULL, &f->goal.base, 10, 1};
+    f->source = (particle_source){.trees = f->model, .goal = &f->goal.base, .seed = 1};
     check_status(variational_create(&f->job, &f->source, k, kind));
     check_status(trainer_create(&f->loop, f->job, set, NULL));
 }

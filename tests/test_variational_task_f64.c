@@ -36,7 +36,7 @@ static void fixture_open(fixture *f)
     check_status(branch_lognormal_create(&f->source.branches, N, 8, NULL));
     f->source.trees->ops->initialise(f->source.trees, 1);
     f->source.branches->ops->initialise(f->source.branches, 1);
-    f->source.prior_rate = 7;
+    f->source.prior = branch_prior_exponential(7);
     f->source.seed = 3;
     check_status(variational_create(&f->job, &f->source, K, ESTIMATOR_VIMCO_GEOMETRIC));
 }

@@ -143,7 +143,8 @@ static int open_training(workbench *w)
                                    k > EVIDENCE_BATCH ? k : EVIDENCE_BATCH, w->threads);
     if (!status)
         status = target_parsimony(&w->parsimony, a, w->data.row, GAP_FIFTH, k, w->threads);
-    w->source = (particle_source){w->trees, w->branches, w->likelihood, 10, w->plan->seed};
+    w->source = (particle_source){w->trees, w->branches, w->likelihood,
+                                  branch_prior_exponential(10), w->plan->seed};
     if (!status)
         status = variational_create(&w->variational, &w->source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     if (!status)

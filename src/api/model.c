@@ -116,7 +116,8 @@ int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, 
     if (!status)
         status = target_likelihood(&goal, &a->data, row, &model, EVIDENCE_BATCH, q->threads);
     if (!status) {
-        particle_source source = {q->file.trees, q->file.branches, goal, q->prior_rate, seed};
+        particle_source source = {q->file.trees, q->file.branches, goal,
+                                  branch_prior_exponential(q->prior_rate), seed};
         status = evidence_run(&e, &source, &(evidence_settings){k, repeats});
     }
     if (!status)

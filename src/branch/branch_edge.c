@@ -2,17 +2,16 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "branch/length_scale.h"
+#include "lik/transitions.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SHIFT_MOST = 900, /* 2^900 times an invariant part is still a number */
-    MOST_STEPS = 50,  /* on one branch: bisection alone would be done by then */
-};
+enum { MOST_STEPS = 50 }; /* on one branch: bisection alone would be done by then */
 
-#define SMALL_STEP 0.25 /* of x: such a step is taken without a second look */
+#define SMALL_STEP 0.25 /* of x: a step up to this size is taken as the last one */
 
 int partial_store_init(partial_store *s, const branch_posterior *p, size_t count)
 {
@@ -53,7 +52,7 @@ partial partial_of_taxon(const branch_posterior *p, int32_t taxon)
     return (partial){.value = p->tip + (size_t)taxon * p->tiles * 4 * TILE, .categories = 1};
 }
 
-/* Multiplies the patterns whose numbers have become small by a power of two. */
+/* Multiplies the patterns whose entries have become small by a power of two. */
 static void rescale(partial *out, size_t first, size_t tiles)
 {
     const size_t stride = (size_t)out->categories * 4;
@@ -99,7 +98,8 @@ int32_t partial_shift_between(const branch_posterior *p, const partial *x, const
                               size_t k)
 {
     int32_t shift = partial_shift(x, k) + partial_shift(y, k);
-    return p->invariant && p->invariant[k] > 0 && shift > SHIFT_MOST ? SHIFT_MOST : shift;
+    const int limited = p->invariant && p->invariant[k] > 0;
+    return limited && shift > PARTIAL_SHIFT_MOST ? PARTIAL_SHIFT_MOST : shift;
 }
 
 int branch_edge_init(branch_edge *e, const branch_posterior *p)
@@ -138,19 +138,19 @@ void branch_edge_set(branch_edge *e, const partial *x, const partial *y)
                                invariant, &p->model, p->tiles);
 }
 
-static partial_growth grow(branch_edge *e, double cbrt_length)
+static partial_growth growth_at(branch_edge *e, double cbrt_length)
 {
     const int terms = e->problem->terms;
     double *value = e->growth, *first = value + terms, *second = first + terms;
-    branch_growth(value, first, second, e->problem, cbrt_length * cbrt_length * cbrt_length);
+    transitions_growth(value, first, second, &e->problem->model, length_scale_length(cbrt_length));
     return (partial_growth){value, first, second};
 }
 
 double branch_edge_log_likelihood(branch_edge *e, double cbrt_length)
 {
     const branch_posterior *p = e->problem;
-    double sum = p->kernel->log_sum(e->coefficient, p->weight, grow(e, cbrt_length).value, p->terms,
-                                    p->tiles);
+    double sum = p->kernel->log_sum(e->coefficient, p->weight, growth_at(e, cbrt_length).value,
+                                    p->terms, p->tiles);
     if (e->x->shifted || e->y->shifted) {
         double bits = 0;
         for (size_t k = 0; k < p->tiles * TILE; k++)
@@ -163,25 +163,22 @@ double branch_edge_log_likelihood(branch_edge *e, double cbrt_length)
 void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length)
 {
     const branch_posterior *p = e->problem;
-    p->kernel->slopes(out, e->coefficient, p->weight, grow(e, cbrt_length), p->terms, p->tiles);
-}
-
-double branch_edge_prior(const branch_posterior *p, double cbrt_length)
-{
-    return log(3 * p->prior_rate * cbrt_length * cbrt_length) -
-           p->prior_rate * cbrt_length * cbrt_length * cbrt_length;
+    p->kernel->slopes(out, e->coefficient, p->weight, growth_at(e, cbrt_length), p->terms,
+                      p->tiles);
 }
 
 double branch_edge_inspect(branch_edge *e, branch_state *b)
 {
-    const double x = b->cbrt_length;
+    const branch_prior prior = e->problem->prior;
+    const double x = b->cbrt_length, length = length_scale_length(x);
     double l[2];
     branch_edge_slopes(l, e, x);
-    const double pull = l[0] - e->problem->prior_rate;
-    const double bend = 6 * x * pull + 9 * x * x * x * x * l[1] - 2 / (x * x);
-    b->slope = 3 * x * x * pull + 2 / x;
-    b->curvature = fmax(-bend, 0.5 / (x * x));
-    return bend;
+    const double first = l[0] + branch_prior_first(prior, length);
+    const double second = l[1] + branch_prior_second(prior, length);
+    const double f_second = length_scale_second(x, first, second);
+    b->slope = length_scale_first(x, first);
+    b->curvature = fmax(-f_second, -0.25 * length_scale_log_jacobian_second(x));
+    return f_second;
 }
 
 /* f falls to -inf at both ends, so a maximum lies between the last point where it rose and the
@@ -189,23 +186,24 @@ double branch_edge_inspect(branch_edge *e, branch_state *b)
  * replaced by halving the interval or by doubling or halving x. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
 {
-    double low = cbrt(BRANCH_SHORTEST), high = cbrt(BRANCH_LONGEST), promised = 0;
+    double low = length_scale_x(BRANCH_SHORTEST), high = length_scale_x(BRANCH_LONGEST);
+    double predicted = 0;
     for (int i = 0; i < MOST_STEPS; i++) {
-        const double bend = branch_edge_inspect(e, b), x = b->cbrt_length;
-        const double gain = b->slope * b->slope / (2 * fmax(fabs(bend), 1e-300));
+        const double second = branch_edge_inspect(e, b), x = b->cbrt_length;
+        const double gain = b->slope * b->slope / (2 * fmax(fabs(second), 1e-300));
         if (i == 0)
-            promised = gain;
+            predicted = gain;
         if (b->slope > 0)
             low = x;
         else
             high = x;
-        double next = bend < 0 ? x - b->slope / bend : b->slope > 0 ? 2 * x : x / 2;
+        double next = second < 0 ? x - b->slope / second : b->slope > 0 ? 2 * x : x / 2;
         next = fmin(fmax(next, x / 4), 4 * x);
         if (next != x && !(next > low && next < high))
             next = sqrt(low * high);
         b->cbrt_length = next;
-        if (bend < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
+        if (second < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
             break;
     }
-    return promised;
+    return predicted;
 }

@@ -5,11 +5,11 @@
  *     branch_edge e;
  *     status = branch_edge_init(&e, &problem);
  *     branch_edge_set(&e, x, y);                     one pass over the two partials
- *     gain = branch_edge_improve(&e, &cbrt_length, ...);     any number of lengths after that
+ *     gain = branch_edge_improve(&e, &state, enough);        any number of lengths after that
  *     value = branch_edge_log_likelihood(&e, cbrt_length);
  *     branch_edge_free(&e);
  *
- * Lengths are handled as their cube roots ("cbrt_length", the x of branch_posterior.h). */
+ * Lengths are handled as their cube roots ("cbrt_length", the x of length_scale.h). */
 #ifndef BRANCH_BRANCH_EDGE_H
 #define BRANCH_BRANCH_EDGE_H
 
@@ -22,7 +22,7 @@
 typedef struct partial {
     double *value;
     int32_t *shift; /* [tiles][TILE] powers of two that value was multiplied by .. */
-    int shifted;    /* .. if any; else shift means nothing */
+    int shifted;    /* .. if any; else shift is not read */
     int categories; /* C, or 1 for a leaf */
 } partial;
 
@@ -47,10 +47,10 @@ static inline int32_t partial_shift(const partial *p, size_t k)
 }
 
 /* A partial from some tile on, seen through a branch. */
-static inline partial_arm partial_from(const partial *p, size_t tile, const double *transition)
+static inline partial_operand partial_from(const partial *p, size_t tile, const double *transition)
 {
-    return (partial_arm){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
-                         p->categories};
+    return (partial_operand){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
+                             p->categories};
 }
 
 /* out = (P x) * (Q y), with the transitions px and py: the partial at the node where the
@@ -63,14 +63,14 @@ void partial_join(partial *out, const partial *x, const double *px, const partia
 void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
                        const double *py, const branch_posterior *p, size_t first, size_t tiles);
 
-/* The power of two of pattern k where two partials meet. It is limited where the site may be
- * invariant: then it is, and the scaled number is still one. */
+/* The power of two of pattern k where two partials meet. Where the site may be invariant it is
+ * limited, so that the likelihood as an invariant site, scaled by it, stays finite. */
 int32_t partial_shift_between(const branch_posterior *p, const partial *x, const partial *y,
                               size_t k);
 
 typedef struct branch_edge {
     const branch_posterior *problem;
-    const partial *x, *y; /* that met last */
+    const partial *x, *y; /* of the last branch_edge_set */
     double *coefficient;  /* [tiles][1 + T][TILE] */
     double *growth;       /* [3][T] */
     double *invariant;    /* [tiles][TILE], scaled as the partials are */
@@ -88,26 +88,20 @@ double branch_edge_log_likelihood(branch_edge *e, double cbrt_length);
 /* Its first two derivatives by the length. */
 void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length);
 
-/* The part of f that is this branch's own: log prior and the change to x. */
-double branch_edge_prior(const branch_posterior *p, double cbrt_length);
-
 /* What is known of a branch: its length, and the derivatives of f by x there. */
 typedef struct branch_state {
     double cbrt_length;
-    double slope;     /* f' when last inspected, for improve: before its last step */
-    double curvature; /* -f'' then, or 1 / (2 cbrt_length^2) if it is less */
+    double slope;     /* f' when last inspected; after improve, that before its last step */
+    double curvature; /* -f'' at the same place, but at least a quarter of the Jacobian's share */
 } branch_state;
 
-/* Slope and curvature at b->cbrt_length. With l', l'' the derivatives of the log-likelihood by the
- * length,
- *     f'  = 3 x^2 (l' - rate) + 2 / x
- *     f'' = 6 x (l' - rate) + 9 x^4 l'' - 2 / x^2.
- * Returns f''. */
+/* Slope and curvature at b->cbrt_length: the derivatives of log-likelihood and log prior by the
+ * length, carried over to x by length_scale_first and length_scale_second. Returns f''. */
 double branch_edge_inspect(branch_edge *e, branch_state *b);
 
 /* Newton steps in x. One step is enough if it is a small one: the other branches will move too.
- * Otherwise steps follow until one is, or until one promises to gain less than `enough`. Returns
- * the gain that the first step promises, f'^2 / (2 |f''|). The cbrt_length stays between those of
+ * Otherwise steps follow until one is small, or until the gain predicted for one is below `enough`.
+ * Returns the gain predicted for the first step, f'^2 / (2 |f''|). The length stays between
  * BRANCH_SHORTEST and BRANCH_LONGEST. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough);
 

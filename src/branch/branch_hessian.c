@@ -2,6 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "branch/length_scale.h"
+#include "lik/transitions.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,13 +12,13 @@
 enum {
     CHUNK_BYTES = 1 << 18, /* of the vectors that go up the tree together: an L2 cache */
     MOST_CHUNK = 8,        /* tiles */
-    BLOCK = 16,            /* branches whose products with those before are done together */
+    BLOCK = 16,            /* branches whose products with those before are computed together */
 };
 
 struct branch_hessian {
     const branch_posterior *problem;
-    size_t chunk;    /* tiles that are done together */
-    size_t vector;   /* numbers of a partial on them */
+    size_t chunk;    /* tiles that are processed together */
+    size_t vector;   /* entries of a partial on them */
     double *row;     /* [E][vector] Y, by place in the order children before parents */
     double *passed;  /* [E][vector] P_v down[v] */
     double *scratch; /* [vector] */
@@ -35,7 +37,7 @@ struct branch_hessian {
     double *memory;  /* what the doubles above are parts of */
 };
 
-/* The parts of the block of doubles; returns how many numbers they take. */
+/* The parts of the block of doubles; returns how many doubles they take. */
 static size_t lay_out(branch_hessian *h, double *memory)
 {
     const branch_posterior *p = h->problem;
@@ -94,7 +96,7 @@ int branch_hessian_create(branch_hessian **out, const branch_posterior *p)
         return ART_ERR_NOMEM;
     }
     lay_out(h, h->memory);
-    branch_transition_slope(h->rate, p, 0);
+    transitions_derivative(h->rate, &p->model, 0);
     for (size_t k = 0; k < h->vector; k++)
         h->ones[k] = 1;
     for (size_t k = 0; k < p->tiles * TILE; k++) {
@@ -121,8 +123,8 @@ typedef struct span {
     size_t tiles;
 } span;
 
-/* Numbers of a vector on them. */
-static size_t numbers_of(const branch_hessian *h, span at)
+/* Entries of a vector on them. */
+static size_t entries_of(const branch_hessian *h, span at)
 {
     return h->vector / h->chunk * at.tiles;
 }
@@ -137,9 +139,9 @@ static double *passed_of(const branch_hessian *h, int32_t place)
     return h->passed + (size_t)place * h->vector;
 }
 
-static partial_arm vector_arm(const branch_hessian *h, const double *vector)
+static partial_operand vector_operand(const branch_hessian *h, const double *vector)
 {
-    return (partial_arm){vector, NULL, h->problem->model.n_categories};
+    return (partial_operand){vector, NULL, h->problem->model.n_categories};
 }
 
 /* The likelihoods of the patterns, as they are scaled at v, make h->factor; the first
@@ -151,10 +153,10 @@ static void differentiate(branch_hessian *h, const branch_solver *s, int32_t v, 
     const partial *down = &s->down[v], *outside = branch_outside(s, v);
     const double *weight = p->weight + at.first * TILE;
     double *site = h->site + (size_t)place * h->chunk * TILE;
-    const partial_arm above = partial_from(outside, at.first, NULL);
+    const partial_operand above = partial_from(outside, at.first, NULL);
     p->kernel->spread(passed_of(h, place), partial_from(down, at.first, branch_transition_at(s, v)),
                       p->model.n_categories, at.tiles);
-    p->kernel->pair(h->factor, above, vector_arm(h, passed_of(h, place)), &p->model, at.tiles);
+    p->kernel->pair(h->factor, above, vector_operand(h, passed_of(h, place)), &p->model, at.tiles);
     for (size_t k = 0; p->invariant && k < at.tiles * TILE; k++) {
         size_t pattern = at.first * TILE + k;
         if (p->invariant[pattern] > 0)
@@ -165,7 +167,7 @@ static void differentiate(branch_hessian *h, const branch_solver *s, int32_t v, 
         row_of(h, place),
         partial_from(down, at.first, h->slope + (size_t)place * (size_t)p->edge_terms),
         p->model.n_categories, at.tiles);
-    p->kernel->pair(site, above, vector_arm(h, row_of(h, place)), &p->model, at.tiles);
+    p->kernel->pair(site, above, vector_operand(h, row_of(h, place)), &p->model, at.tiles);
     double sum = 0;
     for (size_t k = 0; k < at.tiles * TILE; k++) {
         site[k] /= h->factor[k];
@@ -196,9 +198,9 @@ static void rescale(double *vector, const branch_solver *s, int32_t v, span at)
     }
 }
 
-/* At an inner node v, whose children's Y are there: pairs that part here, and the Y of all
- * that is below, carried through the branch above v. */
-static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v, span at)
+/* At an inner node v, whose children's Y are known: the pairs of branches on different sides of v,
+ * and the Y of all branches below v, propagated through the branch above v. */
+static void pair_and_propagate(branch_hessian *h, const branch_solver *s, int32_t v, span at)
 {
     const branch_posterior *p = h->problem;
     const partial_kernels *kernel = p->kernel;
@@ -217,7 +219,7 @@ static void part_and_carry(branch_hessian *h, const branch_solver *s, int32_t v,
     const int32_t from_a = h->begin[a], from_b = h->begin[b];
     kernel->dots(h->pairs + (size_t)from_a * (size_t)p->n_edges + from_b, (size_t)p->n_edges,
                  row_of(h, from_a), a - from_a + 1, row_of(h, from_b), b - from_b + 1, h->vector,
-                 h->scratch, numbers_of(h, at));
+                 h->scratch, entries_of(h, at));
     for (int32_t i = from_a; i <= a; i++)
         kernel->propagate(row_of(h, i), passed_of(h, b), transition, categories, at.tiles);
     for (int32_t i = from_b; i <= b; i++)
@@ -233,10 +235,10 @@ static void pair_with_below(branch_hessian *h, const branch_solver *s, int32_t v
                       p->model.n_categories, at.tiles);
     p->kernel->weigh(h->scratch, h->factor, &p->model, at.tiles);
     p->kernel->dots(h->same + place, 1, row_of(h, place), 1, h->scratch, 1, h->vector, h->ones,
-                    numbers_of(h, at));
+                    entries_of(h, at));
     p->kernel->dots(h->pairs + (size_t)place * (size_t)p->n_edges + begin, (size_t)p->n_edges,
                     h->scratch, 1, row_of(h, begin), place - begin, h->vector, h->ones,
-                    numbers_of(h, at));
+                    entries_of(h, at));
 }
 
 /* -sum weight (d log L / d b_i) (d log L / d b_j): below the diagonal, and half of it on both sides
@@ -264,16 +266,16 @@ static void prepare(branch_hessian *h, const branch_solver *s)
         int32_t v = s->order[i];
         h->place[v] = i;
         h->begin[i] = v < p->n_taxa ? i : h->begin[h->place[s->tree.child[v][0]]];
-        branch_transition_slope(h->slope + (size_t)i * (size_t)p->edge_terms, p,
-                                s->branch[v].cbrt_length * s->branch[v].cbrt_length *
-                                    s->branch[v].cbrt_length);
+        transitions_derivative(h->slope + (size_t)i * (size_t)p->edge_terms, &p->model,
+                               length_scale_length(s->branch[v].cbrt_length));
     }
     memset(h->pairs, 0, edges * edges * sizeof *h->pairs);
     memset(h->same, 0, edges * sizeof *h->same);
     memset(h->first, 0, edges * sizeof *h->first);
 }
 
-/* From derivatives of the log-likelihood by b to those of f by x = b^(1/3). */
+/* From derivatives of the log-likelihood by b to those of f by x (length_scale.h). The prior is a
+ * sum over branches: it enters the diagonal alone. */
 static void change_variables(double *gradient, double *hessian, const branch_hessian *h,
                              const branch_solver *s)
 {
@@ -281,17 +283,18 @@ static void change_variables(double *gradient, double *hessian, const branch_hes
     const int32_t edges = p->n_edges;
     for (int32_t i = 0; i < edges; i++) {
         const int32_t v = s->order[i], row = node_edge(v, p->n_taxa);
-        const double x = s->branch[v].cbrt_length, pull = h->first[i] - p->prior_rate;
-        gradient[row] = 3 * x * x * pull + 2 / x;
+        const double x = s->branch[v].cbrt_length, length = length_scale_length(x);
+        const double first = h->first[i] + branch_prior_first(p->prior, length);
+        gradient[row] = length_scale_first(x, first);
         for (int32_t j = 0; j < edges; j++) {
             const int32_t u = s->order[j], column = node_edge(u, p->n_taxa);
             double second = h->pairs[i * edges + j] + h->pairs[j * edges + i];
             if (i == j)
-                second += h->same[i];
+                second += h->same[i] + branch_prior_second(p->prior, length);
             double value =
-                3 * x * x * (3 * s->branch[u].cbrt_length * s->branch[u].cbrt_length) * second;
+                length_scale_slope(x) * length_scale_slope(s->branch[u].cbrt_length) * second;
             if (i == j)
-                value += 6 * x * pull - 2 / (x * x);
+                value += length_scale_curvature(x) * first + length_scale_log_jacobian_second(x);
             hessian[row * edges + column] = value;
         }
     }
@@ -308,7 +311,7 @@ void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian
             int32_t v = s->order[i];
             differentiate(h, s, v, at);
             if (v >= p->n_taxa)
-                part_and_carry(h, s, v, at);
+                pair_and_propagate(h, s, v, at);
             pair_with_below(h, s, v, at);
         }
         add_squares(h, at);

@@ -3,13 +3,13 @@
  * With X_j = d down[v] / d b_j, for all branches j below node v (branch_solver.h), the mixed
  * second derivatives of a pattern's likelihood L are inner products:
  *
- *     of two branches i, j that part at node v, i below child a, j below child b:
+ *     of two branches i, j on different sides of node v, i below child a, j below child b:
  *         sum pi (P_v up[v]) Y_i Y_j,   Y_i = d (P_a down[a]) / d b_i
  *     of the branch above v and a branch j below v or v itself:
  *         sum pi (Q up[v]) Y_j,         Y_j = d (P_v down[v]) / d b_j
  *
  * (reversibility moves the derivative of P_v to the other side). So one pass up the tree that
- * carries the Y of all branches below gives every pair, and the sums over patterns, categories
+ * propagates the Y of all branches below gives every pair, and the sums over patterns, categories
  * and bases are products of matrices. Cost: E^2 / 2 inner products over all patterns, and the
  * sum of the sizes of all subtrees in steps along the tree. docs/collapsed.md has the
  * derivation. */

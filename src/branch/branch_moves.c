@@ -2,6 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "branch/length_prior.h"
+#include "branch/length_scale.h"
+#include "lik/transitions.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
@@ -9,20 +12,20 @@
 #include <string.h>
 
 /* What fitting one branch leaves to be gained by the others, in nats. Around an interchange 9
- * was the most in 50,000 that mattered; a branch put into the middle of another can gain by
- * moving along it, the more the more sites change on it (docs/collapsed.md). */
+ * was the most among the 50,000 that mattered; a branch inserted into the middle of another can
+ * gain by moving along it, the more the more sites change on it (docs/collapsed.md). */
 #define NNI_SLACK      12.0
 #define SPR_SLACK      10.0
 #define SPR_PER_CHANGE 0.5
 
 #define ENOUGH         1e-4 /* nats that are not worth another step on one branch */
 
-/* The branches of a move, with their own lengths and transitions. */
-typedef struct arm {
-    const partial *end; /* what is behind the branch */
+/* A branch of a move, with a length and transitions of its own. */
+typedef struct move_branch {
+    const partial *end; /* the partial at its far end */
     branch_state state;
     double *transition;
-} arm;
+} move_branch;
 
 struct branch_moves {
     const branch_posterior *problem;
@@ -31,12 +34,12 @@ struct branch_moves {
     branch_edge edge;
     partial_store store; /* [3 + radius] */
     double *transition;  /* [NNI_BRANCHES][edge_terms] */
-    arm arm[NNI_BRANCHES];
+    move_branch branch[NNI_BRANCHES];
     int32_t node[NNI_BRANCHES]; /* of the last interchange */
-    branch_state moved;         /* the branch of a subtree move, before it is put anywhere */
+    branch_state moved;         /* the branch of a subtree move, before it is inserted anywhere */
     double base;                /* the score without the branches that change */
     double cutoff;              /* of the subtree moves that are being scored */
-    int32_t from;               /* the branch that is being moved */
+    int32_t from;               /* the branch that is being moved, as the node below it */
     int64_t scored;
     branch_move_visit *visit;
     void *context;
@@ -59,7 +62,7 @@ int branch_moves_create(branch_moves **out, const branch_posterior *p, int radiu
     if (status)
         goto out;
     for (int i = 0; i < NNI_BRANCHES; i++)
-        m->arm[i].transition = m->transition + (size_t)i * (size_t)p->edge_terms;
+        m->branch[i].transition = m->transition + (size_t)i * (size_t)p->edge_terms;
     *out = m;
     return ART_OK;
 out:
@@ -88,42 +91,43 @@ void branch_moves_begin(branch_moves *m, const branch_solver *s)
     m->solver = s;
 }
 
-static double cube(double x)
-{
-    return x * x * x;
-}
-
 /* What a branch adds to the diagonal Laplace approximation besides the likelihood. */
 static double own_part(const branch_moves *m, branch_state b)
 {
-    return branch_edge_prior(m->problem, b.cbrt_length) + 0.5 * log(2 * M_PI / b.curvature);
+    return length_prior_log_density(m->problem->prior, b.cbrt_length) +
+           0.5 * log(2 * M_PI / b.curvature);
 }
 
-static void set_arm(branch_moves *m, arm *a, const partial *end, branch_state state)
+static void set_transition(branch_moves *m, move_branch *b)
 {
-    a->end = end;
-    a->state = state;
-    branch_transition(a->transition, m->problem, cube(state.cbrt_length));
+    transitions_fill(b->transition, &m->problem->model, length_scale_length(b->state.cbrt_length));
 }
 
-/* The partial at the node where two arms meet. */
-static const partial *join(branch_moves *m, int slot, const arm *a, const arm *b)
+static void set_branch(branch_moves *m, move_branch *b, const partial *end, branch_state state)
+{
+    b->end = end;
+    b->state = state;
+    set_transition(m, b);
+}
+
+/* The partial at the node where two branches meet. */
+static const partial *join(branch_moves *m, int slot, const move_branch *a, const move_branch *b)
 {
     partial *out = &m->store.item[slot];
     partial_join(out, a->end, a->transition, b->end, b->transition, m->problem);
     return out;
 }
 
-/* Fits the branch of a against what is at its other end. */
-static void fit(branch_moves *m, arm *a, const partial *other)
+/* Fits the length of b, given the partial at its near end. */
+static void fit(branch_moves *m, move_branch *b, const partial *near)
 {
-    branch_edge_set(&m->edge, a->end, other);
-    branch_edge_improve(&m->edge, &a->state, ENOUGH);
-    branch_transition(a->transition, m->problem, cube(a->state.cbrt_length));
+    branch_edge_set(&m->edge, b->end, near);
+    branch_edge_improve(&m->edge, &b->state, ENOUGH);
+    set_transition(m, b);
 }
 
-/* Around the middle branch, with a and b at one end of it and c and d at the other. The middle
- * arm's end is replaced by what is at either end as it goes. */
+/* a and b are at one end of the middle branch e, c and d at the other. e->end is the partial at
+ * one end or the other, whichever the next join or fit needs. */
 double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
 {
     const branch_solver *s = m->solver;
@@ -138,16 +142,17 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     for (int i = 0; i < NNI_BRANCHES; i++) {
         const branch_state state = s->branch[m->node[i]];
         base -= own_part(m, state);
-        set_arm(m, &m->arm[i], i == D ? branch_outside(s, m->node[D]) : &s->down[m->node[i]],
-                state);
+        set_branch(m, &m->branch[i], i == D ? branch_outside(s, m->node[D]) : &s->down[m->node[i]],
+                   state);
     }
-    arm *a = &m->arm[A], *b = &m->arm[B], *c = &m->arm[C], *d = &m->arm[D], *e = &m->arm[MIDDLE];
+    move_branch *a = &m->branch[A], *b = &m->branch[B], *c = &m->branch[C], *d = &m->branch[D];
+    move_branch *e = &m->branch[MIDDLE];
     const partial *below = join(m, 0, a, b), *above = join(m, 1, c, d);
     e->end = below;
     fit(m, e, above);
     double score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
-        score += own_part(m, m->arm[i].state);
+        score += own_part(m, m->branch[i].state);
     if (score < cutoff - NNI_SLACK)
         return score;
     fit(m, c, join(m, 2, e, d));
@@ -160,7 +165,7 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     fit(m, e, above);
     score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
-        score += own_part(m, m->arm[i].state);
+        score += own_part(m, m->branch[i].state);
     return score;
 }
 
@@ -169,59 +174,60 @@ void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES]
 {
     for (int i = 0; i < NNI_BRANCHES; i++) {
         node[i] = m->node[i];
-        length[i] = cube(m->arm[i].state.cbrt_length);
+        length[i] = length_scale_length(m->branch[i].state.cbrt_length);
     }
 }
 
 /* A branch with a direction: from its near end to its far end. */
-typedef struct way {
+typedef struct directed_branch {
     int32_t v; /* the branch above v .. */
-    int up;    /* .. upwards */
-} way;
+    int up;    /* .. from its lower end to its upper end, if not 0; else downwards */
+} directed_branch;
 
-/* What is behind the far end. */
-static const partial *behind(const branch_solver *s, way w)
+/* The partial at the far end. */
+static const partial *partial_beyond(const branch_solver *s, directed_branch w)
 {
     return w.up ? branch_outside(s, w.v) : &s->down[w.v];
 }
 
-/* The two ways that go on from the far end; 0 if that is a leaf. */
-static int go_on(const topology *t, way w, way next[2])
+/* The two other branches at the far end, leading away from it; returns 0 if that is a leaf. */
+static int next_branches(const topology *t, directed_branch w, directed_branch next[2])
 {
     const int32_t far = w.up ? t->parent[w.v] : w.v;
     if (far < t->n_taxa)
         return 0;
     if (w.up) {
-        next[0] = (way){topology_sibling(t, w.v), 0};
-        next[1] = (way){far, 1};
+        next[0] = (directed_branch){topology_sibling(t, w.v), 0};
+        next[1] = (directed_branch){far, 1};
     } else {
-        next[0] = (way){t->child[far][0], 0};
-        next[1] = (way){t->child[far][1], 0};
+        next[0] = (directed_branch){t->child[far][0], 0};
+        next[1] = (directed_branch){t->child[far][1], 0};
     }
     return 1;
 }
 
-/* The arms of a subtree move: the moved branch, the two halves of the one it is put into, and
- * two for joins along the way. */
+/* The branches of a subtree move: the moved one, the two halves of the branch into which it is
+ * inserted, and two whose partials are joined to take the next step through the tree. */
 enum { MOVED, NEAR, FAR, ALONG, BESIDE };
 
-/* Puts the moved branch into the middle of w, with `near` being what is before it. */
-static void put(branch_moves *m, way w, const partial *near)
+/* Scores the insertion of the moved branch into the middle of w, with the partial `near` at the
+ * near end of w. */
+static void try_insertion(branch_moves *m, directed_branch w, const partial *near)
 {
     const branch_state whole = m->solver->branch[w.v];
-    const branch_state half = {.cbrt_length = whole.cbrt_length * cbrt(0.5),
+    const branch_state half = {.cbrt_length = length_scale_resize(whole.cbrt_length, 0.5),
                                .curvature = whole.curvature};
-    arm *moved = &m->arm[MOVED], *a = &m->arm[NEAR], *b = &m->arm[FAR];
+    move_branch *moved = &m->branch[MOVED], *a = &m->branch[NEAR], *b = &m->branch[FAR];
     const double base = m->base - own_part(m, whole);
     m->scored++;
-    set_arm(m, a, near, half);
-    set_arm(m, b, behind(m->solver, w), half);
+    set_branch(m, a, near, half);
+    set_branch(m, b, partial_beyond(m->solver, w), half);
     moved->state = m->moved;
     fit(m, moved, join(m, 0, a, b));
     double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
     score += own_part(m, moved->state) + 2 * own_part(m, half);
-    if (score <
-        m->cutoff - SPR_SLACK - SPR_PER_CHANGE * m->problem->n_sites * cube(whole.cbrt_length))
+    const double changes = SPR_PER_CHANGE * m->problem->n_sites;
+    if (score < m->cutoff - SPR_SLACK - changes * length_scale_length(whole.cbrt_length))
         return;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
@@ -232,45 +238,47 @@ static void put(branch_moves *m, way w, const partial *near)
         m->visit(m->context, m->from, w.v, score);
 }
 
-/* Tries w, at a distance of `depth`, and what lies behind it; `near` is what is before it. */
-static void explore(branch_moves *m, way w, const partial *near, int depth)
+/* Scores the insertion into w, at a distance of `depth`, and into all branches beyond it within
+ * the radius; `near` is the partial at the near end of w. */
+static void try_insertions_from(branch_moves *m, directed_branch w, const partial *near, int depth)
 {
     const branch_solver *s = m->solver;
-    way next[2];
+    directed_branch next[2];
     if (depth > 1)
-        put(m, w, near);
-    if (depth == m->radius || !go_on(&s->tree, w, next))
+        try_insertion(m, w, near);
+    if (depth == m->radius || !next_branches(&s->tree, w, next))
         return;
     for (int i = 0; i < 2; i++) {
-        set_arm(m, &m->arm[ALONG], near, s->branch[w.v]);
-        set_arm(m, &m->arm[BESIDE], behind(s, next[!i]), s->branch[next[!i].v]);
-        explore(m, next[i], join(m, depth + 1, &m->arm[ALONG], &m->arm[BESIDE]), depth + 1);
+        set_branch(m, &m->branch[ALONG], near, s->branch[w.v]);
+        set_branch(m, &m->branch[BESIDE], partial_beyond(s, next[!i]), s->branch[next[!i].v]);
+        try_insertions_from(m, next[i], join(m, depth + 1, &m->branch[ALONG], &m->branch[BESIDE]),
+                            depth + 1);
     }
 }
 
-/* All places for the part of the tree behind `cut`, whose near end is an inner node with the
- * two other ways `side`. The two become one branch, fitted without that part. */
-static void move_from(branch_moves *m, way cut, const way side[2])
+/* Scores all places for the part of the tree beyond `cut`, whose near end is an inner node with
+ * the two other branches `side`. Without that part the two become one branch, which is fitted. */
+static void try_moves_of(branch_moves *m, directed_branch cut, const directed_branch side[2])
 {
     const branch_solver *s = m->solver;
     const branch_state first = s->branch[side[0].v], second = s->branch[side[1].v];
-    branch_state merged = {.cbrt_length = cbrt(cube(first.cbrt_length) + cube(second.cbrt_length))};
+    branch_state merged = {.cbrt_length = length_scale_x(length_scale_length(first.cbrt_length) +
+                                                         length_scale_length(second.cbrt_length))};
     m->from = cut.v;
     m->moved = s->branch[cut.v];
-    m->arm[MOVED].end = behind(s, cut);
-    branch_transition(m->arm[MOVED].transition, m->problem, cube(m->moved.cbrt_length));
-    branch_edge_set(&m->edge, behind(s, side[0]), behind(s, side[1]));
+    set_branch(m, &m->branch[MOVED], partial_beyond(s, cut), m->moved);
+    branch_edge_set(&m->edge, partial_beyond(s, side[0]), partial_beyond(s, side[1]));
     branch_edge_improve(&m->edge, &merged, ENOUGH);
     m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
               own_part(m, second) + own_part(m, merged);
     for (int k = 0; k < 2; k++) {
-        way next[2];
-        if (!go_on(&s->tree, side[k], next))
+        directed_branch next[2];
+        if (!next_branches(&s->tree, side[k], next))
             continue;
         for (int i = 0; i < 2; i++) {
-            set_arm(m, &m->arm[ALONG], behind(s, side[!k]), merged);
-            set_arm(m, &m->arm[BESIDE], behind(s, next[!i]), s->branch[next[!i].v]);
-            explore(m, next[i], join(m, 1, &m->arm[ALONG], &m->arm[BESIDE]), 1);
+            set_branch(m, &m->branch[ALONG], partial_beyond(s, side[!k]), merged);
+            set_branch(m, &m->branch[BESIDE], partial_beyond(s, next[!i]), s->branch[next[!i].v]);
+            try_insertions_from(m, next[i], join(m, 1, &m->branch[ALONG], &m->branch[BESIDE]), 1);
         }
     }
 }
@@ -284,9 +292,11 @@ int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visi
     m->context = context;
     for (int32_t v = 1; v < topology_nodes(t->n_taxa); v++)
         for (int up = 0; up < 2; up++) {
-            way side[2], back = {v, !up}; /* what is beside the near end is beyond its reverse */
-            if (go_on(t, back, side))
-                move_from(m, (way){v, up}, side);
+            /* The branches at the near end are those that follow the opposite direction. */
+            const directed_branch opposite = {v, !up};
+            directed_branch side[2];
+            if (next_branches(t, opposite, side))
+                try_moves_of(m, (directed_branch){v, up}, side);
         }
     return m->scored;
 }

@@ -2,25 +2,25 @@
  * substitution model and the prior, in the form that branch_solver.h works on. It is the same
  * for all topologies, is never written after init and is shared by all threads.
  *
- * Branch lengths b have independent exponential priors, and are looked at through x = b^(1/3):
- * posteriors of branch lengths are nearly gamma distributions, and the cube root of a gamma
- * variable is nearly normal (Wilson and Hilferty 1931). The log density in x of what is to be
- * integrated is, for a topology with E = 2N - 3 branches,
+ * Branch lengths b have a prior (subst/branch_prior.h) and are handled on the scale
+ * x = b^(1/3), on which their posterior is nearly normal (length_scale.h). The log density in x
+ * of what is to be integrated is, for a topology with E = 2N - 3 branches,
  *
- *     f(x) = log likelihood(b) + sum_e (log rate - rate b_e) + sum_e log(3 x_e^2),  b_e = x_e^3
+ *     f(x) = log likelihood(b) + log prior(b) + sum_e log(db_e / dx_e)
  *
  * and the evidence of the topology is the integral of exp f over x > 0 (docs/collapsed.md). */
 #ifndef BRANCH_BRANCH_POSTERIOR_H
 #define BRANCH_BRANCH_POSTERIOR_H
 
 #include "lik/partials.h"
+#include "subst/branch_prior.h"
 #include "subst/subst_model.h"
 #include "seq/alignment.h"
 
 typedef struct branch_posterior {
     int n_taxa;
-    int n_edges;       /* 2N - 3 */
-    double prior_rate; /* of the exponential prior, 1 / mean */
+    int n_edges;        /* 2N - 3 */
+    branch_prior prior; /* of the lengths */
     subst_model model;
     double n_sites;    /* the sum of the weights */
     size_t n_patterns; /* told apart by the model, gaps being missing data */
@@ -35,23 +35,13 @@ typedef struct branch_posterior {
 } branch_posterior;
 
 /* taxon[i] is the row of the alignment that is taxon i of the trees; NULL keeps the order.
- * Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa or a rate that is not
- * positive. */
+ * Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa or a prior
+ * that is not valid. */
 int branch_posterior_init(branch_posterior *p, const alignment *a, const int *taxon,
-                          const subst_model *model, double prior_rate);
+                          const subst_model *model, branch_prior prior);
 void branch_posterior_free(branch_posterior *p); /* safe on a zeroed one */
 
 /* Uses the kernels of a level that the machine has, instead of the best. */
 void branch_posterior_use(branch_posterior *p, cpu_level level);
-
-/* The transitions of a branch of length b in all categories, [edge_terms]. */
-void branch_transition(double *transition, const branch_posterior *p, double b);
-
-/* Their derivatives by b, in the same form. */
-void branch_transition_slope(double *transition, const branch_posterior *p, double b);
-
-/* The factors of partial_growth at length b, [terms] each. */
-void branch_growth(double *value, double *first, double *second, const branch_posterior *p,
-                   double b);
 
 #endif

@@ -2,13 +2,16 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "branch/length_prior.h"
+#include "branch/length_scale.h"
+#include "lik/transitions.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 2 }; /* tiles that go through the tree together when lengths are given */
+enum { CHUNK = 2 }; /* tiles that pass through the whole tree together when lengths are fixed */
 
 static int32_t n_nodes(const branch_posterior *p)
 {
@@ -20,7 +23,7 @@ static int32_t top_node(const branch_solver *s)
     return s->tree.child[0][0];
 }
 
-/* Both sides of every node, but for the lower sides of leaves. */
+/* Both sides of every node, except the lower sides of leaves. */
 static size_t n_partials(const branch_posterior *p)
 {
     return 2 * (size_t)n_nodes(p) - (size_t)p->n_taxa;
@@ -93,11 +96,11 @@ void branch_solver_free(branch_solver *s)
 static void set_cbrt_length(branch_solver *s, int32_t v, double cbrt_length)
 {
     s->branch[v].cbrt_length = cbrt_length;
-    branch_transition(s->transition + (size_t)v * (size_t)s->problem->edge_terms, s->problem,
-                      cbrt_length * cbrt_length * cbrt_length);
+    transitions_fill(s->transition + (size_t)v * (size_t)s->problem->edge_terms, &s->problem->model,
+                     length_scale_length(cbrt_length));
 }
 
-/* A node is entered before what is below it and left after. */
+/* Fills the tour: a node is entered before the nodes below it and left after them. */
 static void walk(branch_solver *s)
 {
     int32_t *tour = s->tour, v = top_node(s);
@@ -127,7 +130,7 @@ void branch_solver_set(branch_solver *s, const int32_t *decision, const double *
     walk(s);
     for (int e = 0; e < p->n_edges; e++)
         set_cbrt_length(s, edge_node(e, p->n_taxa),
-                        cbrt(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
+                        length_scale_x(fmin(fmax(length[e], BRANCH_SHORTEST), BRANCH_LONGEST)));
 }
 
 void branch_solver_move(branch_solver *s, const double *cbrt_length)
@@ -139,10 +142,8 @@ void branch_solver_move(branch_solver *s, const double *cbrt_length)
 void branch_solver_lengths(double *length, const branch_solver *s)
 {
     const branch_posterior *p = s->problem;
-    for (int e = 0; e < p->n_edges; e++) {
-        double cbrt_length = s->branch[edge_node(e, p->n_taxa)].cbrt_length;
-        length[e] = cbrt_length * cbrt_length * cbrt_length;
-    }
+    for (int e = 0; e < p->n_edges; e++)
+        length[e] = length_scale_length(s->branch[edge_node(e, p->n_taxa)].cbrt_length);
 }
 
 static void join_down(branch_solver *s, int32_t v, size_t first, size_t tiles)
@@ -160,13 +161,14 @@ static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
                       tiles);
 }
 
-static void meet(branch_solver *s, int32_t v)
+/* Makes s->edge the branch above v. */
+static void set_edge(branch_solver *s, int32_t v)
 {
     branch_edge_set(&s->edge, &s->down[v], branch_outside(s, v));
 }
 
 /* All of down, and of up if both are wanted; a few tiles at a time, so that they stay in the
- * cache on their way. */
+ * cache through the whole tree. */
 static void pass(branch_solver *s, int both)
 {
     const branch_posterior *p = s->problem;
@@ -182,10 +184,10 @@ static void pass(branch_solver *s, int both)
     }
 }
 
-/* Where the log-likelihood is taken: at the top branch, once all of down is current. */
+/* The log-likelihood, taken at the top branch, once all of down is current. */
 static double value_at_top(branch_solver *s)
 {
-    meet(s, top_node(s));
+    set_edge(s, top_node(s));
     return branch_edge_log_likelihood(&s->edge, s->branch[top_node(s)].cbrt_length);
 }
 
@@ -199,7 +201,7 @@ double branch_solver_density(const branch_solver *s, double log_likelihood)
 {
     double sum = log_likelihood;
     for (int32_t v = 1; v < n_nodes(s->problem); v++)
-        sum += branch_edge_prior(s->problem, s->branch[v].cbrt_length);
+        sum += length_prior_log_density(s->problem->prior, s->branch[v].cbrt_length);
     return sum;
 }
 
@@ -210,12 +212,12 @@ void branch_solver_refresh(branch_solver *s)
 
 void branch_solver_slopes(double out[2], branch_solver *s, int32_t v)
 {
-    meet(s, v);
+    set_edge(s, v);
     branch_edge_slopes(out, &s->edge, s->branch[v].cbrt_length);
 }
 
 /* One sweep: every branch once, in an order in which the partials of the next one cost one or
- * two joins. Returns the promised gain. */
+ * two joins. Returns the gain predicted for it. */
 static double sweep(branch_solver *s, double enough)
 {
     const branch_posterior *p = s->problem;
@@ -227,7 +229,7 @@ static double sweep(branch_solver *s, double enough)
                 s->up[v].shifted = 0;
                 join_up(s, v, 0, p->tiles);
             }
-            meet(s, v);
+            set_edge(s, v);
             gain += branch_edge_improve(&s->edge, &s->branch[v], enough);
             set_cbrt_length(s, v, s->branch[v].cbrt_length);
         } else if (~v >= p->n_taxa) {
@@ -253,7 +255,7 @@ int branch_solver_inspect(branch_solver *s)
 {
     pass(s, 1);
     for (int32_t v = 1; v < n_nodes(s->problem); v++) {
-        meet(s, v);
+        set_edge(s, v);
         branch_edge_inspect(&s->edge, &s->branch[v]);
     }
     return conclude(s);

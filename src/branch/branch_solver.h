@@ -1,5 +1,5 @@
 /* branch_solver.h: the branch lengths of one topology: their likelihood, and the mode of their
- * posterior in the scale of branch_posterior.h.
+ * posterior on the scale x of length_scale.h.
  *
  * A solver is the workspace of one thread. It holds a topology, its lengths and the partials
  * (partials.h) of every node seen from both sides; nothing is allocated after create.
@@ -23,12 +23,12 @@ typedef struct branch_solver {
     const branch_posterior *problem;
     topology tree;
     int32_t *order;       /* [E] nodes, children before parents */
-    int32_t *tour;        /* [2E] a walk around the tree: v on the way down, ~v on the way up */
-    branch_state *branch; /* [nodes]; that of node 0 means nothing */
+    int32_t *tour;        /* [2E] depth-first walk: v where it enters node v, ~v where it leaves */
+    branch_state *branch; /* [nodes]; node 0 has none */
     double *transition;   /* [nodes][edge_terms] */
     partial *down;        /* [nodes] of what is below v, at v */
     partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
-    partial_store store;  /* what the two above are, but for the leaves */
+    partial_store store;  /* memory of down and up, except down of the leaves */
     branch_edge edge;
     /* Results of branch_solver_mode. */
     double log_likelihood; /* at the mode */
@@ -80,15 +80,15 @@ double branch_solver_density(const branch_solver *s, double log_likelihood);
 /* Maximises f from the present lengths by sweeps of Newton steps, one branch after the other.
  * A sweep predicts its own gain, sum over branches of slope^2 / (2 curvature); the last one is
  * the first whose prediction is below tolerance (in nats). The same result on any number of
- * threads: a solver knows nothing of others. ART_ERR_NUMERIC if numbers cease to be numbers. */
+ * threads: solvers are independent. ART_ERR_NUMERIC if a result is not finite. */
 int branch_solver_mode(branch_solver *s, double tolerance);
 
-/* Makes all of `up` and `down` current, as branch_hessian.h wants it. */
+/* Makes all of `up` and `down` current, as branch_hessian.h requires. */
 void branch_solver_refresh(branch_solver *s);
 
 /* The same, with the slopes and curvatures of all branches and the results of
- * branch_solver_mode for the present lengths, as branch_moves.h wants it: lengths that are a
- * mode already need no sweep. ART_ERR_NUMERIC as there. */
+ * branch_solver_mode for the present lengths, as branch_moves.h requires: lengths that are
+ * already a mode need no sweep. ART_ERR_NUMERIC as there. */
 int branch_solver_inspect(branch_solver *s);
 
 /* The first two derivatives of the log-likelihood by the length of the branch above v; needs

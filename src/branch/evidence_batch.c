@@ -44,9 +44,9 @@ void evidence_batch_free(evidence_batch *t)
 
 static void run_job(void *context, int task, int index)
 {
-    evidence_batch *team = context;
-    evidence_job *job = &team->job[task];
-    topology_evidence *t = team->worker[index];
+    evidence_batch *batch = context;
+    evidence_job *job = &batch->job[task];
+    topology_evidence *t = batch->worker[index];
     job->status = topology_evidence_mode(t, job->decision, job->length, job->tolerance);
     if (job->status)
         return;

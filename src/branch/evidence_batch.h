@@ -1,13 +1,13 @@
 /* evidence_batch.h: the evidence of many topologies (topology_evidence.h), threads over trees.
  *
- *     evidence_batch *team;
- *     status = evidence_batch_create(&team, &problem, threads);
+ *     evidence_batch *batch;
+ *     status = evidence_batch_create(&batch, &problem, threads);
  *     evidence_job job[n] = {{.decision = .., .length = .., .draws = 20, .stream = ..}, ..};
- *     evidence_batch_run(team, job, n);
- *     evidence_batch_free(team);
+ *     evidence_batch_run(batch, job, n);
+ *     evidence_batch_free(batch);
  *
- * A job depends on itself alone: results are the same on any number of threads and in any
- * company. Nothing is allocated after create. */
+ * Jobs are independent: results are the same on any number of threads and whatever other jobs
+ * are in the batch. Nothing is allocated after create. */
 #ifndef BRANCH_EVIDENCE_BATCH_H
 #define BRANCH_EVIDENCE_BATCH_H
 
@@ -17,18 +17,18 @@
 typedef struct evidence_job {
     /* What is to be done. */
     const int32_t *decision; /* [N-3] */
-    double *length;          /* [E] where the mode is looked for; becomes the mode */
+    double *length;          /* [E] where the search for the mode starts; becomes the mode */
     double tolerance;        /* of the mode (branch_solver_mode) */
     evidence_shape shape;    /* of the proposal; with EVIDENCE_FULL also the full Laplace */
     int draws;               /* from the proposal; may be 0 */
     rng stream;              /* for them */
     length_draws out;        /* the draws themselves */
     /* Results. */
-    int status;          /* ART_ERR_NUMERIC: no mode; the rest then means nothing */
+    int status;          /* ART_ERR_NUMERIC: no mode was found; the rest is then undefined */
     double laplace;      /* diagonal */
     double full_laplace; /* with EVIDENCE_FULL */
     double shrink;       /* of the proposal (length_proposal.h) */
-    log_mean weights;    /* of the draws: those of earlier calls stay */
+    log_mean weights;    /* of the draws, added to those of earlier calls */
 } evidence_job;
 
 typedef struct evidence_batch evidence_batch;

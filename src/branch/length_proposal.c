@@ -56,8 +56,8 @@ static double dot(const double *a, const double *b, ptrdiff_t n)
     return sum;
 }
 
-/* The lower triangle of a becomes its Cholesky factor; 0 if a is not positive definite beyond
- * doubt: a pivot that has lost ten digits is none. */
+/* The lower triangle of a becomes its Cholesky factor. Returns 0 if a is not clearly positive
+ * definite: a pivot that has lost ten digits to cancellation counts as not positive. */
 static int cholesky(double *a, ptrdiff_t n)
 {
     for (ptrdiff_t i = 0; i < n; i++)

@@ -1,14 +1,17 @@
-/* length_proposal.h: a normal distribution over the cube roots x of a topology's branch lengths:
- * the proposal from which lengths are drawn, centred at the mode of their posterior.
+/* length_proposal.h: a normal distribution over a topology's branch lengths on the scale x of
+ * length_scale.h: the proposal from which lengths are drawn, centred at the mode of their
+ * posterior.
  *
  *     q(x) = (2 pi)^(-E/2) det(A)^(1/2) exp(-(x - mode)^T A (x - mode) / 2)
  *
  * The precision A is minus the Hessian of f (branch_posterior.h), or its diagonal. Where the
  * Hessian of a poor mode is not negative definite, the matrix of correlations of A is mixed
  * with the unit matrix, C -> (1 - shrink) C + shrink 1, with the least shrink of 0, 0.001,
- * 0.01, 0.1, 0.5, 1 that makes it positive definite. 1 is the diagonal, which always is.
+ * 0.01, 0.1, 0.5, 1 that makes it positive definite. With 1 only the diagonal is left, which
+ * always is.
  *
- * A negative x is no length: such a draw has weight 0, and the estimate stays unbiased. */
+ * A draw with a negative x stands for no lengths: it has weight 0, and the estimate stays
+ * unbiased. */
 #ifndef BRANCH_LENGTH_PROPOSAL_H
 #define BRANCH_LENGTH_PROPOSAL_H
 
@@ -29,8 +32,8 @@ void length_proposal_free(length_proposal *g); /* safe on a zeroed one */
 /* A = diag(curvature), curvature [E] positive. O(E). */
 void length_proposal_set_diagonal(length_proposal *g, const double *mode, const double *curvature);
 
-/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, stands in for what on
- * its diagonal is not. O(E^3 / 6). */
+/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, replaces the entries
+ * of its diagonal that are not. O(E^3 / 6). */
 void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
                          const double *curvature);
 

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "branch/length_prior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,17 +85,8 @@ void topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
     t->full_laplace = t->log_density - t->gauss.log_peak;
 }
 
-/* log density in x of the prior, x [E] positive. */
-static double log_prior_density(const double *x, int edges, double rate)
-{
-    double sum = edges * log(3 * rate);
-    for (int e = 0; e < edges; e++)
-        sum += 2 * log(x[e]) - rate * x[e] * x[e] * x[e];
-    return sum;
-}
-
 /* Draws x from the proposal, normal distribution and prior mixed; returns its log density there,
- * -inf if x is no cbrt_length of lengths. */
+ * -inf if some x is not positive. */
 static double propose(topology_evidence *t, rng *stream)
 {
     const branch_posterior *p = t->solver->problem;
@@ -102,8 +94,7 @@ static double propose(topology_evidence *t, rng *stream)
     const double part = EVIDENCE_PRIOR / edges;
     double normal;
     if (rng_uniform(stream) < part) {
-        for (int e = 0; e < edges; e++)
-            t->draw[e] = cbrt(rng_exponential(stream) / p->prior_rate);
+        length_prior_draw(t->draw, edges, p->prior, stream);
         normal = length_proposal_log_density(&t->gauss, t->draw);
     } else {
         normal = length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
@@ -112,7 +103,7 @@ static double propose(topology_evidence *t, rng *stream)
                 return -HUGE_VAL;
     }
     const double a = log1p(-part) + normal;
-    const double b = log(part) + log_prior_density(t->draw, edges, p->prior_rate);
+    const double b = log(part) + length_prior_log_joint(p->prior, t->draw, edges);
     return fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 
@@ -137,6 +128,6 @@ void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws ou
         if (out.log_likelihood)
             out.log_likelihood[i] = likelihood;
         for (int e = 0; out.length && e < edges; e++)
-            out.length[(ptrdiff_t)i * edges + e] = t->draw[e] * t->draw[e] * t->draw[e];
+            out.length[(ptrdiff_t)i * edges + e] = length_scale_length(t->draw[e]);
     }
 }

@@ -2,7 +2,7 @@
  *
  *     exp g = integral of likelihood(b) prior(b) over the lengths b
  *
- * in three qualities. All start from the mode of the density in x = b^(1/3)
+ * by three methods of increasing accuracy. All start from the mode of the density in x
  * (branch_posterior.h), where the posterior is nearly normal:
  *
  *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; ranks trees
@@ -22,8 +22,10 @@
  *     topology_evidence_proposal(t, EVIDENCE_FULL);
  *     g = t->full_laplace;
  *     log_mean m = {0};
- *     topology_evidence_sample(t, &m, (length_draws){0}, 100, rng_at(seed, RNG_TREE_LENGTHS, step,
- * tree)); g = log_mean_value(&m), error = log_mean_error(&m); topology_evidence_free(t);
+ *     rng stream = rng_at(seed, RNG_TREE_LENGTHS, step, tree);
+ *     topology_evidence_sample(t, &m, (length_draws){0}, 100, stream);
+ *     g = log_mean_value(&m), error = log_mean_error(&m);
+ *     topology_evidence_free(t);
  *
  * Results depend on the arguments alone. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
@@ -37,7 +39,7 @@
 #define EVIDENCE_PRIOR 0.5
 
 typedef enum evidence_shape {
-    EVIDENCE_DIAGONAL, /* independent branches: free, half the effective sample size */
+    EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
     EVIDENCE_FULL,     /* with the full Hessian */
 } evidence_shape;
 
@@ -63,7 +65,7 @@ void topology_evidence_free(topology_evidence *t); /* NULL is fine */
 size_t topology_evidence_memory(const branch_posterior *problem);
 
 /* Finds the mode for decision [N-3] from length [E], which becomes the mode's lengths.
- * ART_ERR_NUMERIC if there is none to be found. */
+ * ART_ERR_NUMERIC if none is found. */
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance);
 

@@ -277,7 +277,7 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
 {
     const tree_table *t = &s->c->table;
     const size_t edges = t->n_edges, n_decisions = t->n_decisions;
-    const double rate = s->c->problem->prior_rate;
+    const branch_prior prior = s->c->problem->prior;
     particles *p = &s->batch;
     for (int i = 0; i < e->n; i++) {
         const int draw = draw_of(s, e, i);
@@ -298,7 +298,7 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
         if (!isfinite(log_weight))
             continue;
         p->value[to] = s->log_likelihood[from];
-        p->log_prior[to] = log_prior(length, t->n_taxa, rate);
+        p->log_prior[to] = log_prior(length, t->n_taxa, prior);
         p->log_weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
         p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->log_weight[to];
     }

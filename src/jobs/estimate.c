@@ -17,7 +17,7 @@
 
 enum { STEPS = 3, TREES = 16 };
 
-static const double PRIOR_RATE = 10;
+static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
 
 /* Models and a task to try. */
 typedef struct trial {
@@ -87,7 +87,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
     if (!status)
         status = target_likelihood(&j.goal, &part, NULL, &model, k, threads);
     if (!status) {
-        const particle_source source = {j.trees, j.branches, j.goal, PRIOR_RATE, 1};
+        const particle_source source = {j.trees, j.branches, j.goal, PRIOR, 1};
         j.branches->ops->initialise(j.branches, 1);
         status = variational_create(&j.task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     }
@@ -148,13 +148,12 @@ static int time_trees(double *seconds, const alignment *a, const subst_model *mo
     evidence_job fit[TREES] = {{0}};
     int32_t *decision = random_trees(TREES, part.n_taxa);
     double *length = mem_zeros(TREES * edges, sizeof *length);
-    int status = decision && length
-                     ? branch_posterior_init(&problem, &part, NULL, model, PRIOR_RATE)
-                     : ART_ERR_NOMEM;
+    int status = decision && length ? branch_posterior_init(&problem, &part, NULL, model, PRIOR)
+                                    : ART_ERR_NOMEM;
     if (!status)
         status = evidence_batch_create(&team, &problem, threads);
     for (size_t i = 0; i < TREES * edges && !status; i++)
-        length[i] = 1 / PRIOR_RATE;
+        length[i] = branch_prior_mean(PRIOR);
     for (size_t i = 0; i < TREES && !status; i++)
         fit[i] = (evidence_job){.decision = decision + i * n_decisions,
                                 .length = length + i * edges,
@@ -179,7 +178,7 @@ static int estimate_collapsed(estimate *out, const alignment *a, const estimate_
     const int n_threads = pool_threads(threads);
     int status = model_string_parse(&model, "JC", a, NULL);
     if (!status)
-        status = branch_posterior_init(&problem, a, NULL, &model, PRIOR_RATE);
+        status = branch_posterior_init(&problem, a, NULL, &model, PRIOR);
     if (!status)
         status = time_fit(&out->fit_seconds, a, z, threads);
     if (!status)

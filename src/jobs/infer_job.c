@@ -57,7 +57,7 @@ static int make_collapsed(infer_job *j)
     const collapsed_problem problem = {
         &j->posterior, &j->data->alignment, j->data->row, &j->data->taxa, j->trees, j->branches};
     int status = branch_posterior_init(&j->posterior, &j->data->alignment, j->data->row, &j->model,
-                                       j->set.prior_rate);
+                                       branch_prior_exponential(j->set.prior_rate));
     return status ? status : collapsed_run_create(&j->run, &problem, &j->set.collapsed, j->threads);
 }
 
@@ -73,7 +73,8 @@ static int make_vbpi(infer_job *j)
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
     int status = target_likelihood(&j->goal, &j->data->alignment, j->data->row, &j->model, batch,
                                    j->threads);
-    j->source = (particle_source){j->trees, j->branches, j->goal, s->prior_rate, s->seed};
+    j->source = (particle_source){j->trees, j->branches, j->goal,
+                                  branch_prior_exponential(s->prior_rate), s->seed};
     if (!status)
         status = variational_create(&j->task, &j->source, s->particles, s->estimator);
     if (!status)

@@ -41,7 +41,7 @@ static int make_run(parsimony_job *j, pool *threads)
         return status;
     j->trees->ops->initialise(j->trees, s->seed);
     status = target_parsimony(&j->goal, a, j->data->row, s->gap, batch, threads);
-    j->source = (particle_source){j->trees, NULL, j->goal, 0, s->seed};
+    j->source = (particle_source){.trees = j->trees, .goal = j->goal, .seed = s->seed};
     if (!status)
         status = variational_create(&j->task, &j->source, s->particles, s->estimator);
     if (!status)

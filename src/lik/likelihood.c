@@ -3,11 +3,10 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "lik/likelihood_kernel.h"
-#include "lik/site_patterns.h"
-#include "lik/vec4.h"
+#include "lik/pattern_data.h"
+#include "lik/transitions.h"
 #include "tree/topology.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +16,10 @@ enum {
     MAX_BLOCK = 256,       /* patterns: more and there are too few tasks */
     BLOCK_BYTES = 1 << 19, /* partial likelihoods of a block should stay in the L2 cache */
     TIP_BYTES = 1 << 26,   /* leaves' states are kept expanded up to this size */
-    MAX_TASKS = 64,        /* that the blocks are shared out among, for one tree */
+    MAX_TASKS = 64,        /* of one tree, among which the blocks are divided */
     MAX_TREES = 64,        /* at a time; the rest of a batch follows */
-    TREE_BYTES = 1 << 26,  /* all that is kept for the trees at a time, if it can be */
+    TREE_BYTES =
+        1 << 26, /* limit for the plans and results of these trees; one tree may exceed it */
 };
 
 /* Sizes that follow from the problem alone, never from the number of threads. */
@@ -29,10 +29,10 @@ typedef struct layout {
     int n_steps;
     size_t n_blocks;
     int block;         /* patterns in each, the last one padded */
-    size_t n_tasks;    /* for one tree; each does some of the blocks, in order */
-    size_t slot_size;  /* numbers of a worker's partial likelihoods */
-    size_t tip_size;   /* numbers of a block's expanded leaves */
-    size_t edge_terms; /* numbers of an edge's transitions */
+    size_t n_tasks;    /* of one tree; each computes some of the blocks, in order */
+    size_t slot_size;  /* entries of a worker's partial likelihoods */
+    size_t tip_size;   /* entries of a block's expanded leaves */
+    size_t edge_terms; /* entries of an edge's transitions */
     int n_trees;       /* at a time */
 } layout;
 
@@ -95,7 +95,7 @@ static layout layout_of(int n_taxa, size_t n_patterns, const subst_model *m, int
     s.block = (int)((block + LANES - 1) / LANES * LANES);
     s.slot_size = (size_t)s.n_steps * categories * 4 * (size_t)s.block;
     s.tip_size = (size_t)n_taxa * 4 * (size_t)s.block;
-    s.edge_terms = categories * (m->is_jc ? JC_TERMS : MATRIX_TERMS);
+    s.edge_terms = transitions_size(m);
     size_t room = TREE_BYTES / tree_bytes(&s);
     room = room < 1 ? 1 : room > MAX_TREES ? MAX_TREES : room;
     s.n_trees = n_trees < 1 ? 1 : (size_t)n_trees > room ? (int)room : n_trees;
@@ -148,31 +148,12 @@ size_t likelihood_patterns(const likelihood *l)
     return l->patterns.count;
 }
 
-/* [N][4][block] of the leaves' bases; all bases in the padding. */
+/* tip [N][4][block] of one block. */
 static void expand_tips(double *tip, const likelihood *l, size_t block)
 {
-    size_t n = (size_t)l->size.block, first = block * n, count = l->patterns.count;
-    size_t there = count - first < n ? count - first : n;
-    for (int i = 0; i < l->size.n_taxa; i++) {
-        const uint8_t *state = l->patterns.state + (size_t)i * count + first;
-        double *rows = tip + (size_t)i * 4 * n;
-        for (int s = 0; s < 4; s++)
-            for (size_t k = 0; k < n; k++)
-                rows[(size_t)s * n + k] = k < there ? state[k] >> s & 1 : 1;
-    }
-}
-
-/* p_invariant times the frequency of the bases that all leaves may share. */
-static void fill_invariant(likelihood *l)
-{
-    for (size_t k = 0; k < l->patterns.count; k++) {
-        int common = STATE_ANY;
-        for (int i = 0; i < l->size.n_taxa; i++)
-            common &= l->patterns.state[(size_t)i * l->patterns.count + k];
-        for (int s = 0; s < 4; s++)
-            if (common >> s & 1)
-                l->invariant[k] += l->model.p_invariant * l->model.frequency[s];
-    }
+    const size_t n = (size_t)l->size.block;
+    for (int i = 0; i < l->size.n_taxa; i++)
+        pattern_data_tip(tip + (size_t)i * 4 * n, &l->patterns, i, block * n, n);
 }
 
 /* rate * pi_i Q_ij, from Q = right diag(eigenvalue) left. */
@@ -230,14 +211,13 @@ static int create_data(likelihood *l)
     l->slope = mem_aligned(16 * (size_t)l->model.n_categories, sizeof *l->slope);
     if (!l->weight || !l->slope)
         return ART_ERR_NOMEM;
-    for (size_t k = 0; k < l->patterns.count; k++)
-        l->weight[k] = l->patterns.weight[k];
+    pattern_data_weights(l->weight, &l->patterns);
     fill_slope(l);
     if (l->model.p_invariant > 0) {
         l->invariant = mem_aligned(padded, sizeof *l->invariant);
         if (!l->invariant)
             return ART_ERR_NOMEM;
-        fill_invariant(l);
+        pattern_data_invariant(l->invariant, &l->patterns, &l->model);
     }
     if (keeps_tips(s)) {
         l->tip = mem_aligned(s->tip_size * s->n_blocks, sizeof *l->tip);
@@ -330,7 +310,6 @@ static void prepare(void *context, int task, int index)
     (void)index;
     likelihood *l = context;
     const layout *s = &l->size;
-    const subst_model *m = &l->model;
     plan *p = &l->plan[task];
     topology_build(&p->tree, l->decision + (size_t)task * (size_t)(s->n_taxa - 3));
     topology_postorder(p->order, &p->tree);
@@ -339,24 +318,11 @@ static void prepare(void *context, int task, int index)
         if (p->order[i] >= s->n_taxa)
             p->step[n++] = step_of(&p->tree, p->order[i]);
     const double *length = l->length + (size_t)task * (size_t)s->n_edges;
-    double *terms = p->transition;
     for (int e = 0; e < s->n_edges; e++)
-        for (int c = 0; c < m->n_categories; c++) {
-            double t = length[e] * m->category_rate[c];
-            if (m->is_jc) {
-                double grown = expm1(-4.0 / 3.0 * t);
-                *terms++ = 1 + grown;
-                *terms++ = -0.25 * grown;
-            } else {
-                double transition[4][4];
-                subst_model_transition(transition, m, t);
-                memcpy(terms, transition, sizeof transition);
-                terms += 16;
-            }
-        }
+        transitions_fill(p->transition + (size_t)e * s->edge_terms, &l->model, length[e]);
 }
 
-/* The expanded leaves of a block: kept ones, or the worker's own. */
+/* The expanded leaves of a block: from the table of all blocks, or expanded by the worker. */
 static const double *tips_of(const likelihood *l, worker *w, size_t block)
 {
     if (l->tip)
@@ -367,7 +333,7 @@ static const double *tips_of(const likelihood *l, worker *w, size_t block)
     return w->tip;
 }
 
-/* One tree on one block; adds to the value and, behind it, the gradient. */
+/* One tree on one block; adds to part[0], the value, and part + 1, the gradient. */
 static void evaluate_block(likelihood *l, worker *w, double *part, const plan *p, size_t block)
 {
     const layout *s = &l->size;
@@ -396,7 +362,8 @@ static void evaluate_block(likelihood *l, worker *w, double *part, const plan *p
     l->kernel(&job);
 }
 
-/* Task: one tree on some of the blocks; the trees follow each other on the same ones. */
+/* Task: one tree on some of the blocks. Consecutive tasks are different trees on the same blocks.
+ */
 static void evaluate(void *context, int task, int index)
 {
     likelihood *l = context;

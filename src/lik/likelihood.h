@@ -24,7 +24,7 @@
 typedef struct likelihood likelihood;
 
 /* Everything that calls need is allocated here, for batches of n_trees trees (larger batches
- * are done in parts). taxon[i] is the row of the alignment that is taxon i of the trees; NULL
+ * are processed in parts). taxon[i] is the row of the alignment that is taxon i of the trees; NULL
  * is the alignment's own order. What is needed of the alignment and the model is copied; the
  * pool (may be NULL) is borrowed and must outlive the likelihood. ART_ERR_USAGE for fewer than
  * 3 taxa. */
@@ -35,7 +35,7 @@ void likelihood_free(likelihood *l); /* NULL is fine */
 /* For each of n_trees trees: value[i] = log p(data | tree_i, length_i); if gradient is not
  * NULL, gradient[i][e] = d value[i] / d length[i][e]. Lengths are not negative. Data that are
  * impossible on a tree (a difference across branches of length 0) have value -inf, and the
- * sites that are impossible have no part in the gradient.
+ * sites that are impossible do not contribute to the gradient.
  *   decision [n_trees][N-3], length and gradient [n_trees][2N-3] by edge number. */
 void likelihood_batch(likelihood *l, double *value, double *gradient, const int32_t *decision,
                       const double *length, int n_trees);
@@ -45,7 +45,7 @@ void likelihood_batch(likelihood *l, double *value, double *gradient, const int3
 int likelihood_ref(double *value, double *gradient, const alignment *a, const int *taxon,
                    const subst_model *model, const int32_t *decision, const double *length);
 
-/* The patterns that are left when gaps are missing data. */
+/* The number of patterns, gaps being missing data. */
 size_t likelihood_patterns(const likelihood *l);
 
 /* Bytes that likelihood_create allocates for that many patterns. */

@@ -16,19 +16,16 @@
  *
  * Then sum pi U_v A_v is the weight of the pattern on every edge, and the derivative by the
  * length of the edge is sum_s U_v,s (pi Q A_v)_s. Under JC, where P x = e x + c sum(x), it is
- * sum(U_v) sum(A_v) / 12 - 4/3 weight: sums that are at hand.
+ * sum(U_v) sum(A_v) / 12 - 4/3 weight, from sums that are known already.
  *
- * When all of A_v is small for a pattern, it is multiplied by 2^256 there, and so is M on the
- * way down; so nothing has to be undone. */
+ * When all of A_v is small for a pattern, it is multiplied by 2^256 there (scaling.h), and so is
+ * M on the way down; so nothing has to be undone. */
 #ifndef LIK_LIKELIHOOD_KERNEL_H
 #define LIK_LIKELIHOOD_KERNEL_H
 
-#include <stdint.h>
+#include "lik/scaling.h"
 
-enum { SCALE_BITS = 256 };
-#define SCALE_UP   0x1p256  /* factor of one scaling */
-#define SCALE_LOW  0x1p-256 /* sums below are scaled */
-#define SCALE_MOST 0x1p768  /* at one node: an entry is below 1 */
+#include <stdint.h>
 
 /* An inner node v with its children a and b: inner nodes by slot (0 .. N-3), leaves by taxon.
  * If one child is a leaf it is a. */
@@ -56,7 +53,7 @@ typedef struct likelihood_job {
     const double *invariant; /* [B] likelihood as an invariant site; NULL without +I */
     /* Scratch of the worker. */
     double *slot;      /* [N-2][C][4][B] */
-    double *factor;    /* [N-2][B] of the nodes that were scaled */
+    double *factor;    /* [N-2][B] by which each pattern was scaled, at nodes where one was */
     uint8_t *scaled;   /* [N-2] whether any pattern was */
     double *total;     /* [B] */
     int32_t *scalings; /* [B] how many times 2^256 */

@@ -1,5 +1,5 @@
-/* partials.h: conditional likelihoods of site patterns at the ends of a branch, and what the
- * likelihood is as a function of the length of that branch alone.
+/* partials.h: conditional likelihoods of site patterns at the ends of a branch, and the
+ * likelihood as a function of the length of that branch alone.
  *
  * A partial at a node is, for every pattern, rate category and base, the likelihood of the
  * data on one side of the node given the base. Patterns are kept in tiles of TILE (the vector
@@ -22,12 +22,13 @@
  * and their k are added: m = 1; otherwise m = 3. Written this way, nothing cancels when t is
  * short.
  *
- * To keep clear of underflow, a partial carries for every pattern the power of two that it
- * was multiplied by. */
+ * To avoid underflow, a partial carries for every pattern the power of two that it was multiplied
+ * by (scaling.h). */
 #ifndef LIK_PARTIALS_H
 #define LIK_PARTIALS_H
 
 #include "base/cpu.h"
+#include "lik/scaling.h"
 #include "subst/subst_model.h"
 
 #include <stddef.h>
@@ -35,14 +36,12 @@
 
 enum { TILE = 32 };
 
-#define PARTIAL_LOW 0x1p-200 /* sums over bases below this are multiplied by a power of two */
-
-/* A partial and the branch it looks through. */
-typedef struct partial_arm {
+/* A partial, and the branch through which it is seen. */
+typedef struct partial_operand {
     const double *value;
     const double *transition; /* [C][2] (e, c) under JC, else [C][4][4]; see vec4.h */
     int categories;           /* C, or 1 for a leaf */
-} partial_arm;
+} partial_operand;
 
 /* L(t) - L(0) and its two derivatives by t, each as T factors of the k. */
 typedef struct partial_growth {
@@ -54,11 +53,12 @@ typedef struct partial_growth {
 typedef struct partial_kernels {
     /* out = (P_x x) * (P_y y) elementwise, C categories. Returns the least sum over categories
      * and bases among the patterns. out may not overlap x or y. */
-    double (*combine)(double *out, partial_arm x, partial_arm y, int categories, size_t tiles);
+    double (*combine)(double *out, partial_operand x, partial_operand y, int categories,
+                      size_t tiles);
 
     /* The coefficients of the branch between x and y (their transitions are not used).
      * invariant [tiles][TILE] may be NULL. */
-    void (*edge_likelihood)(double *coefficient, partial_arm x, partial_arm y,
+    void (*edge_likelihood)(double *coefficient, partial_operand x, partial_operand y,
                             const double *invariant, const subst_model *m, size_t tiles);
 
     /* out[0], out[1] = the first two derivatives of sum weight log L(t). */
@@ -70,14 +70,15 @@ typedef struct partial_kernels {
                       int terms, size_t tiles);
 
     /* out = P x, C categories. */
-    void (*spread)(double *out, partial_arm x, int categories, size_t tiles);
+    void (*spread)(double *out, partial_operand x, int categories, size_t tiles);
 
     /* row = P (row * times) elementwise, C categories. */
     void (*propagate)(double *row, const double *times, const double *transition, int categories,
                       size_t tiles);
 
     /* out [tiles][TILE] = sum_c weight_c sum_i pi_i x_ci y_ci (transitions are not used). */
-    void (*pair)(double *out, partial_arm x, partial_arm y, const subst_model *m, size_t tiles);
+    void (*pair)(double *out, partial_operand x, partial_operand y, const subst_model *m,
+                 size_t tiles);
 
     /* x_ci = weight_c pi_i factor x_ci, C categories; factor [tiles][TILE]. */
     void (*weigh)(double *x, const double *factor, const subst_model *m, size_t tiles);

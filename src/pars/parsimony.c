@@ -42,7 +42,7 @@ struct parsimony {
 
 /* The cost of a pattern if it is the same on every tree, otherwise -1. With every state but at
  * most one in a single taxon, each of those taxa needs one change of its own. Ambiguous states
- * are taken to make a difference, but for those that match whatever occurs. */
+ * count as depending on the tree, except those that match every state. */
 static int constant_cost(const site_patterns *p, size_t pattern)
 {
     int count[5] = {0}, gaps = 0, distinct = 0, common = 0;
@@ -64,8 +64,8 @@ static int constant_cost(const site_patterns *p, size_t pattern)
     return common > 1 ? -1 : distinct > 0 ? distinct - 1 : 0;
 }
 
-/* Gives every bit of every weight its column, those of one power of two behind each other from
- * the beginning of a word; first[k] is the first column of power k, first[MAX_POWER] the end.
+/* Assigns a column to every bit of every weight. The columns of one power of two follow each other
+ * from the beginning of a word; first[k] is the first column of power k, first[MAX_POWER] the end.
  * Patterns of constant cost are added to *constant and their weights set to 0. */
 static void plan_columns(size_t first[MAX_POWER + 1], int64_t *constant, site_patterns *p)
 {
@@ -103,7 +103,7 @@ static void fill_columns(parsimony *p, const site_patterns *sites, size_t first[
                     if (sites->state[i * sites->count + k] >> s & 1)
                         tips[(i * planes + s) * chunk] |= (uint64_t)1 << column % 64;
         }
-    /* Columns that are left over agree everywhere: no change. */
+    /* The remaining columns of the last word agree in all taxa: no change. */
     for (int bit = 0; bit < MAX_POWER; bit++)
         for (size_t column = first[bit]; column % 64; column++) {
             size_t word = column / 64;

@@ -8,8 +8,9 @@
  *
  * Sets of states are held as one bit per state and pattern, 64 patterns to a word. Patterns
  * that cost the same on every tree are counted once, at the beginning. A pattern that occurs w
- * times takes one column for every bit of w, among the columns of that power of two: so counting
- * is counting of bits. The cost of a tree is about N P / 10 machine operations for P patterns. */
+ * times takes one column for every bit of w, among the columns of that power of two, so that
+ * changes are counted by counting bits. The cost of a tree is about N P / 10 machine operations for
+ * P patterns. */
 #ifndef PARS_PARSIMONY_H
 #define PARS_PARSIMONY_H
 
@@ -19,7 +20,8 @@
 
 #include <stdint.h>
 
-/* What a gap is: a fifth state, which unknown bases (? and N) do not match, or unknown. */
+/* How a gap is read: as a fifth state, which unknown bases (? and N) do not match, or as an
+ * unknown base. */
 typedef enum parsimony_gap { GAP_FIFTH, GAP_MISSING } parsimony_gap;
 
 typedef struct parsimony parsimony;

@@ -32,8 +32,8 @@ static uint64_t *set_at(const stepwise *s, uint64_t *sets, int32_t i)
     return sets + (size_t)i * set_words(s);
 }
 
-/* Sites of patterns that some base explains without a change cost nothing anywhere. */
-static int costs(const site_patterns *p, size_t k)
+/* Whether no single base explains the pattern. The others cost nothing on any tree. */
+static int is_variable(const site_patterns *p, size_t k)
 {
     int common = STATE_ANY;
     for (int i = 0; i < p->n_taxa; i++)
@@ -41,13 +41,13 @@ static int costs(const site_patterns *p, size_t k)
     return common == 0;
 }
 
-/* Bits beyond the last site are set: they never cost. */
+/* Bits beyond the last site are set in every plane: they never cost a change. */
 static void fill_tips(stepwise *s, const site_patterns *p)
 {
     memset(s->tip, 0xff, (size_t)s->n_taxa * set_words(s) * sizeof *s->tip);
     size_t site = 0;
     for (size_t k = 0; k < p->count; k++) {
-        if (!costs(p, k))
+        if (!is_variable(p, k))
             continue;
         for (uint32_t copy = 0; copy < p->weight[k]; copy++, site++)
             for (int32_t i = 0; i < s->n_taxa; i++)
@@ -72,7 +72,7 @@ int stepwise_create(stepwise **out, const alignment *a, const int *taxon)
         (status = site_patterns_build(&patterns, a, taxon, false)))
         goto out;
     for (size_t k = 0; k < patterns.count; k++)
-        sites += costs(&patterns, k) ? patterns.weight[k] : 0;
+        sites += is_variable(&patterns, k) ? patterns.weight[k] : 0;
     const size_t taxa = (size_t)a->n_taxa, nodes = (size_t)topology_nodes(a->n_taxa);
     s->n_taxa = a->n_taxa;
     s->words = (sites + 63) / 64;

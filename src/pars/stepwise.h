@@ -1,6 +1,6 @@
 /* stepwise.h: random starting trees by stepwise addition under parsimony: the taxa come in
  * random order, and each is put where it makes the tree cost the least (Fitch), ties broken at
- * random. Such trees are good and differ, which is what a search wants to start from.
+ * random. Such trees are good and differ from each other, as a search needs for its starts.
  *
  *     stepwise *s;
  *     status = stepwise_create(&s, &alignment, taxon);

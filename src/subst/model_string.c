@@ -31,14 +31,14 @@ static const spelling SPELLINGS[] = {
 };
 enum { N_SPELLINGS = sizeof SPELLINGS / sizeof SPELLINGS[0] };
 
-/* A word with the numbers in braces behind it. */
+/* A word and the numbers in braces that follow it. */
 typedef struct part {
     const char *word;
     size_t length;
     int n_numbers; /* -1 without braces */
     double number[MAX_NUMBERS];
     const char *number_at[MAX_NUMBERS];
-    const char *end; /* behind it */
+    const char *end; /* the character after it */
 } part;
 
 typedef struct reader {
@@ -288,7 +288,7 @@ static int read_gamma(reader *r, subst_model *m, const part *p)
 
 enum { SEEN_F = 1, SEEN_I = 2, SEEN_G = 4 };
 
-/* One part behind a '+'; sets its bit in *seen. */
+/* One part after a '+'; sets its bit in *seen. */
 static int read_modifier(reader *r, subst_model *m, int *seen)
 {
     char shown[64];

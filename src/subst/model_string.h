@@ -15,7 +15,7 @@
  *     +G{alpha}, +Gn{alpha}   discrete gamma rates, n = 1..16 categories, 4 by default
  *
  * Numbers are separated by ',' or '/', names are matched without regard to case, and the
- * parts behind the name come in any order. Everything else is an error. */
+ * parts after the name come in any order. Everything else is an error. */
 #ifndef SUBST_MODEL_STRING_H
 #define SUBST_MODEL_STRING_H
 

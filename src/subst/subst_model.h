@@ -35,7 +35,7 @@ enum { RATE_AC, RATE_AG, RATE_AT, RATE_CG, RATE_CT, RATE_GT, N_RATES };
 
 typedef struct subst_model {
     /* Given. */
-    subst_kind kind; /* the name it was given by; the numbers below say everything else */
+    subst_kind kind; /* the name it was given by; the parameters below define the model */
     double rate[N_RATES];
     double frequency[4]; /* pi, sums to 1 */
     double p_invariant;  /* 0 without +I */

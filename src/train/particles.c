@@ -43,13 +43,9 @@ double log_topologies(int n_taxa)
     return sum;
 }
 
-double log_prior(const double *length, int n_taxa, double rate)
+double log_prior(const double *length, int n_taxa, branch_prior prior)
 {
-    int edges = 2 * n_taxa - 3;
-    double sum = 0;
-    for (int e = 0; e < edges; e++)
-        sum += length[e];
-    return edges * log(rate) - rate * sum - log_topologies(n_taxa);
+    return branch_prior_log_joint(prior, length, 2 * n_taxa - 3) - log_topologies(n_taxa);
 }
 
 int particles_draw(particles *p, const particle_source *source, particle_stream stream)
@@ -63,8 +59,7 @@ int particles_draw(particles *p, const particle_source *source, particle_stream 
                                                stream.step, stream.first);
         size_t edges = (size_t)(2 * p->n_taxa - 3);
         for (int i = 0; i < p->k; i++)
-            p->log_prior[i] =
-                log_prior(p->length + (size_t)i * edges, p->n_taxa, source->prior_rate);
+            p->log_prior[i] = log_prior(p->length + (size_t)i * edges, p->n_taxa, source->prior);
     }
     if (!status)
         source->goal->ops->evaluate(source->goal, p->value, p->slope, p->decision, p->length, p->k);

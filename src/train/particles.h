@@ -3,22 +3,23 @@
  *     log target(tree, b) = anneal * value(tree, b) + log prior(tree) + log prior(b)
  *     log weight          = log target - log q(tree) - log q(b | tree)
  *
- * With branch lengths (value is the log-likelihood) the prior is uniform over topologies and
- * exponential on every branch. Without (value is minus the parsimony score) there is no prior,
- * and the mean weight is Z = sum over trees of exp(value). */
+ * With branch lengths (value is the log-likelihood) the prior is uniform over topologies and a
+ * branch_prior (subst/branch_prior.h) over the lengths. Without (value is minus the parsimony
+ * score) there is no prior, and the mean weight is Z = sum over trees of exp(value). */
 #ifndef TRAIN_PARTICLES_H
 #define TRAIN_PARTICLES_H
 
 #include "train/target.h"
 #include "density/branch_model.h"
 #include "density/topology_model.h"
+#include "subst/branch_prior.h"
 
 /* Where particles come from and what they are judged by; all borrowed. */
 typedef struct particle_source {
     topology_model *trees;
     branch_model *branches; /* NULL exactly where the target has no lengths */
     target *goal;
-    double prior_rate; /* of the exponential prior on branch lengths */
+    branch_prior prior; /* of the branch lengths; not used without them */
     uint64_t seed;
 } particle_source;
 
@@ -55,7 +56,7 @@ void particles_weigh(particles *p, double anneal);
 /* log of the number of unrooted topologies, (2N-5)!!. */
 double log_topologies(int n_taxa);
 
-/* log prior of branch lengths [2N-3] (exponential of the given rate) and topology (uniform). */
-double log_prior(const double *length, int n_taxa, double rate);
+/* log prior of branch lengths [2N-3] and topology (uniform). */
+double log_prior(const double *length, int n_taxa, branch_prior prior);
 
 #endif

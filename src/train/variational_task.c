@@ -26,8 +26,10 @@ static int branch_gradient(variational *v, double anneal)
     size_t edges = (size_t)(2 * v->draws.n_taxa - 3);
     for (int i = 0; i < v->draws.k; i++) {
         double *slope = v->draws.slope + (size_t)i * edges;
+        const double *length = v->draws.length + (size_t)i * edges;
         for (size_t e = 0; e < edges; e++)
-            slope[e] = -v->share[i] * (anneal * slope[e] - v->source.prior_rate);
+            slope[e] =
+                -v->share[i] * (anneal * slope[e] + branch_prior_first(v->source.prior, length[e]));
     }
     return v->base.branches->ops->backward(v->base.branches, v->draws.slope, v->share);
 }

@@ -167,7 +167,8 @@ static void finish_batch(evaluation *e, output *table)
     parsimony_batch(e->fifth, e->fifth_score, e->decision, e->count);
     for (int k = 0; k < e->count; k++) {
         /* That of the branches: the topology's share is taken out again. */
-        double prior = log_prior(e->length + (size_t)k * n_edges, n_taxa, e->set->prior_rate) +
+        double prior = log_prior(e->length + (size_t)k * n_edges, n_taxa,
+                                 branch_prior_exponential(e->set->prior_rate)) +
                        log_topologies(n_taxa);
         output_printf(table, "%zu", e->index + (size_t)k + 1);
         put_number(table, e->value[k], e->has_lengths[k]);

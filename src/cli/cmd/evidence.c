@@ -102,7 +102,8 @@ static int run_evidence(session *s, void *chosen)
     session_notes(s);
     const double prior_rate = o->prior_rate > 0 ? o->prior_rate : model_file_prior_rate(m);
     log_info(&s->log, "model: %s, prior rate of branch lengths %g", m->substitution, prior_rate);
-    particle_source source = {m->trees, m->branches, goal, prior_rate, (uint64_t)o->common.seed};
+    particle_source source = {m->trees, m->branches, goal, branch_prior_exponential(prior_rate),
+                              (uint64_t)o->common.seed};
     status = evaluate(&e, s, &source, &m->taxa, &o->evaluation);
     if (!status)
         status = print(s, &e, &o->evaluation);
