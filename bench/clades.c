@@ -6,9 +6,8 @@
  *         average of the long runs) is from them. A line is the mean over the short runs:
  *         KL(truth || q); the same with q no smaller than 2^-52, as published; the truth's mass
  *         where q is 0; time to count the trees, to fit, of one log q and of one draw
- *     bench_clades trees FILE
- *         the times alone, for a file with a tree sample (every tree is one observation), and mean
- *         log q of the last tenth of the trees under the fit to the others
+ *         Then the same for 30, 100, 1000 trees drawn from the truth, five times each: samples in
+ *         which much is missing.
  *
  * A short run's file has distinct trees with their shares; the smallest share is that of one tree
  * of the run, which says how many observations there are. Times are CPU time. */
@@ -24,6 +23,8 @@
 #include <time.h>
 
 enum { LONG_RUNS = 10, SHORT_RUNS = 5, DRAWS = 2000, TEXT = 4096 };
+
+static const int SAMPLE[] = {30, 100, 1000};
 
 #define SMALLEST_Q 0x1p-52
 
@@ -58,7 +59,8 @@ static clade_smoothing smoothing_of(amount a, double observations)
     return s;
 }
 
-static int fit(clade_density **d, figures *f, const tree_set *sample, clade_kind kind, amount a)
+static int fit(clade_density **d, figures *f, const tree_set *sample, double observations,
+               clade_kind kind, amount a)
 {
     double from = cpu_seconds();
     int status = clade_density_create(d, sample->taxa.count, kind);
@@ -66,20 +68,21 @@ static int fit(clade_density **d, figures *f, const tree_set *sample, clade_kind
         status = clade_density_add(*d, tree_set_decision(sample, i), sample->weight[i]);
     f->count_ms += 1e3 * (cpu_seconds() - from);
     from = cpu_seconds();
-    clade_smoothing s = smoothing_of(a, 1 / sample->weight[sample->count - 1]);
+    clade_smoothing s =
+        smoothing_of(a, observations > 0 ? observations : 1 / sample->weight[sample->count - 1]);
     if (!status)
         status = clade_density_fit(*d, a == NOT_SMOOTHED ? NULL : &s);
     f->fit_ms += 1e3 * (cpu_seconds() - from);
     return status;
 }
 
-static int measure(figures *f, const tree_set *truth, const tree_set *sample, clade_kind kind,
-                   amount a)
+static int measure(figures *f, const tree_set *truth, const tree_set *sample, double observations,
+                   clade_kind kind, amount a)
 {
     clade_density *d = NULL;
     clade_scratch s = {0};
     int32_t *decision = mem_zeros((size_t)truth->taxa.count, sizeof *decision);
-    int status = decision ? fit(&d, f, sample, kind, a) : ART_ERR_NOMEM;
+    int status = decision ? fit(&d, f, sample, observations, kind, a) : ART_ERR_NOMEM;
     double entropy = 0;
     if (!status && !(status = clade_scratch_init(&s, d)))
         status = clade_density_entropy(&entropy, d);
@@ -126,33 +129,65 @@ static int read_runs(tree_set *out, const char *folder, const char *kind, int fi
     return tree_set_read(out, NULL, paths, (size_t)count, names ? &options : NULL, NULL);
 }
 
-static int folder_figures(const char *folder)
+/* A line for every kind and amount, the mean over the samples. */
+static int print_figures(const tree_set *truth, const tree_set *sample, double observations)
 {
-    tree_set truth = {0}, sample[SHORT_RUNS] = {0};
-    int status = read_runs(&truth, folder, "truth", 1, LONG_RUNS, NULL);
-    for (int i = 0; !status && i < SHORT_RUNS; i++)
-        status = read_runs(&sample[i], folder, "short", i + 1, 1, &truth.taxa);
-    if (!status)
-        printf("%s: %d taxa, %zu trees in the truth, first short run %zu trees of %.0f\n", folder,
-               truth.taxa.count, truth.count, sample[0].count,
-               1 / sample[0].weight[sample[0].count - 1]);
+    int status = ART_OK;
     for (int kind = CLADE_CCD0; !status && kind <= CLADE_CCD2; kind++)
         for (int a = NOT_SMOOTHED; !status && a < N_AMOUNTS; a++) {
             figures f = {0};
             for (int i = 0; !status && i < SHORT_RUNS; i++)
-                status = measure(&f, &truth, &sample[i], (clade_kind)kind, (amount)a);
+                status = measure(&f, truth, &sample[i], observations, (clade_kind)kind, (amount)a);
             printf("  %s  %-11s  KL %8.5f  published %8.5f  missing %.1e  count %6.2f ms  "
                    "fit %6.2f ms  log q %5.2f us  draw %5.2f us\n",
                    KIND[kind], AMOUNT[a], f.kl / SHORT_RUNS, f.kl_published / SHORT_RUNS,
                    f.missing / SHORT_RUNS, f.count_ms / SHORT_RUNS, f.fit_ms / SHORT_RUNS,
                    f.log_q_us / SHORT_RUNS, f.draw_us / SHORT_RUNS);
             if (a == EVERYTHING)
-                printf("        last run: strength %.3g %.3g  discount %.2f %.2f  shares %.4f %.4f "
+                printf("        last one: strength %.3g %.3g  discount %.2f %.2f  shares %.4f %.4f "
                        "%.4f  clades %zu  splits %zu  beside sisters %zu\n",
                        f.smoothing.strength[0], f.smoothing.strength[1], f.smoothing.discount[0],
                        f.smoothing.discount[1], f.smoothing.share[0], f.smoothing.share[1],
                        f.smoothing.share[2], f.clades, f.splits, f.pairs);
         }
+    return status;
+}
+
+/* So many trees from the truth, as a table of distinct ones. */
+static int draw_sample(tree_set *sample, const tree_set *truth, int count, uint32_t index)
+{
+    rng r = rng_at(1, RNG_BENCH, 1, index);
+    int status = tree_set_init(sample, &truth->taxa);
+    for (int k = 0; k < count && !status; k++) {
+        double u = rng_uniform(&r);
+        size_t i = 0;
+        while (i + 1 < truth->count && (u -= truth->weight[i]) > 0)
+            i++;
+        status = tree_set_add(sample, tree_set_decision(truth, i), 1);
+    }
+    return status ? status : tree_set_normalise(sample);
+}
+
+static int folder_figures(const char *folder)
+{
+    tree_set truth = {0}, sample[SHORT_RUNS] = {0};
+    int status = read_runs(&truth, folder, "truth", 1, LONG_RUNS, NULL);
+    for (int i = 0; !status && i < SHORT_RUNS; i++)
+        status = read_runs(&sample[i], folder, "short", i + 1, 1, &truth.taxa);
+    if (!status) {
+        printf("%s: %d taxa, %zu trees in the truth, short runs\n", folder, truth.taxa.count,
+               truth.count);
+        status = print_figures(&truth, sample, 0);
+    }
+    for (size_t k = 0; k < sizeof SAMPLE / sizeof *SAMPLE && !status; k++) {
+        for (uint32_t i = 0; !status && i < SHORT_RUNS; i++) {
+            tree_set_free(&sample[i]);
+            status = draw_sample(&sample[i], &truth, SAMPLE[k], i);
+        }
+        printf("%s: %d trees\n", folder, SAMPLE[k]);
+        if (!status)
+            status = print_figures(&truth, sample, SAMPLE[k]);
+    }
     for (int i = 0; i < SHORT_RUNS; i++)
         tree_set_free(&sample[i]);
     tree_set_free(&truth);

@@ -34,12 +34,13 @@
  * clade). Smoothed, what is known about C beside S is blended with what is known about C, and that
  * with what can be said without counts. n(.) are counts of observations:
  *
- *     p(s | C, S) = max(n(s; C, S) - d2, 0) / (n(C, S) + k2) + b(C, S) p(s | C)          (CCD2
- * only) p(s | C)    = max(n(s; C) - d1, 0) / (n(C) + k1)       + b(C) p0(s | C)
+ *     p(s | C, S) = max(n(s; C, S) - d2, 0) / (n(C, S) + k2) + b(C, S) p(s | C)
+ *     p(s | C)    = max(n(s; C) - d1, 0) / (n(C) + k1) + b(C) p0(s | C)
  *
- * with b whatever makes the sums 1. Of p0, the three shares sum to 1:
- *   share[0]  another split of C into clades that were seen (or single taxa), with probability
- *             proportional to f(A) f(B);
+ * with b whatever makes the sums 1; the first is for CCD2 only, and CCD0 has its own p(s | C) for
+ * all that is not beyond the clades seen. Of p0, the three shares sum to 1:
+ *   share[0]  a split of C into clades that were seen (or single taxa), together or not, all
+ *             alike;
  *   share[1]  an interchange: C is split by the counts, one of its parts is split again, and of the
  *             three clades that C has now two others are joined. The clade they form need not have
  *             been seen;
@@ -61,8 +62,9 @@
  * there is such a pair with probability below M^2 / 2^129: 10^-21 for a billion clades. The taxa of
  * a clade are found by following its splits down.
  *
- * Memory: about 60 bytes for a clade, 80 for a split and, with CCD2, 50 for a split beside a
- * sister. Nothing grows with the square of the number of taxa. */
+ * Memory: about 80 bytes for a clade, 70 for a split (100 with CCD2) and, with CCD2, 50 for a split
+ * beside a sister; up to twice that while the tables have room to grow. Nothing grows with the
+ * square of the number of taxa. */
 #ifndef DENSITY_CLADE_CLADE_DENSITY_H
 #define DENSITY_CLADE_CLADE_DENSITY_H
 

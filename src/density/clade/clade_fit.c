@@ -140,19 +140,12 @@ static int lay_out(clade_density *d)
     return ART_OK;
 }
 
-/* spread [splits] by place: f(A) f(B) over the sum for all the splits of the clade. */
+/* spread [splits] by place: all the splits of a clade alike. */
 static void fill_spread(double *spread, const clade_density *d)
 {
-    for (size_t c = 0; c < d->clade_keys.count; c++) {
-        double sum = 0;
-        for (size_t k = d->split_begin[c]; k < d->split_begin[c + 1]; k++) {
-            const clade_split *s = &d->split[d->split_list[k]];
-            spread[k] = d->clade[s->part[0]].weight / d->total * d->clade[s->part[1]].weight;
-            sum += spread[k];
-        }
+    for (size_t c = 0; c < d->clade_keys.count; c++)
         for (size_t k = d->split_begin[c]; k < d->split_begin[c + 1]; k++)
-            spread[k] /= sum;
-    }
+            spread[k] = 1 / (double)(d->split_begin[c + 1] - d->split_begin[c]);
 }
 
 /* p and beyond from counts n and spread, both by place. */
