@@ -2,7 +2,7 @@
 #include "api/progress.h"
 #include "train/density_task.h"
 #include "train/defaults.h"
-#include "density/artreeformer/artreeformer_model.h"
+#include "density/factory.h"
 
 #include <float.h>
 
@@ -61,14 +61,11 @@ int art_fit(art_model **out, const art_trees *t, const art_fit_settings *setting
     watcher eye = {.progress = progress, .context = context, .diag = messages_diag(m)};
     art_model *q = NULL;
     int status = model_begin(&q, &t->set.taxa, s.threads);
+    const topology_config config = artreeformer_config(s.hidden, s.heads);
+    if (!status)
+        status = topology_model_create(&q->file.trees, &config, t->set.taxa.count, q->threads);
     if (!status) {
-        q->file.hidden = s.hidden;
-        q->file.heads = s.heads;
-        status =
-            artreeformer_create(&q->file.trees, t->set.taxa.count, s.hidden, s.heads, q->threads);
-    }
-    if (!status) {
-        q->file.trees->ops->initialise(q->file.trees, s.seed);
+        topology_model_initialise(q->file.trees, s.seed);
         status = fit(q, &t->set, &s, &eye);
     }
     return model_end(out, q, status);

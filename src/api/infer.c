@@ -4,8 +4,7 @@
 #include "collapsed/final_sampling.h"
 #include "train/defaults.h"
 #include "train/variational_task.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
+#include "density/factory.h"
 #include "subst/model_string.h"
 
 #include <float.h>
@@ -44,10 +43,9 @@ static int make_networks(art_model *q, const subst_model *model, const art_infer
 {
     char text[MODEL_STRING_SIZE];
     model_file *f = &q->file;
+    const topology_config trees = artreeformer_config(s->hidden, s->heads);
+    const branch_config branches = lognormal_config(s->branch_hidden);
     q->prior_rate = s->prior_rate;
-    f->hidden = s->hidden;
-    f->heads = s->heads;
-    f->branch_hidden = s->branch_hidden;
     model_string_print(text, model);
     f->substitution = mem_text(text, strlen(text));
     json_t *settings = json_pack("{s:f}", "prior_rate", s->prior_rate);
@@ -55,13 +53,13 @@ static int make_networks(art_model *q, const subst_model *model, const art_infer
     json_decref(settings);
     int status = f->substitution && f->settings ? ART_OK : ART_ERR_NOMEM;
     if (!status)
-        status = artreeformer_create(&f->trees, f->taxa.count, s->hidden, s->heads, q->threads);
+        status = topology_model_create(&f->trees, &trees, f->taxa.count, q->threads);
     if (!status)
-        status = branch_lognormal_create(&f->branches, f->taxa.count, s->branch_hidden, q->threads);
+        status = branch_model_create(&f->branches, &branches, f->taxa.count, q->threads);
     if (status)
         return status;
-    f->trees->ops->initialise(f->trees, s->seed);
-    f->branches->ops->initialise(f->branches, s->seed);
+    topology_model_initialise(f->trees, s->seed);
+    branch_model_initialise(f->branches, s->seed);
     return ART_OK;
 }
 

@@ -66,7 +66,7 @@ int evaluation_run(evaluation *out, session *s, const particle_source *source, c
         posterior_init(&out->posterior, names, (int)set->sample,
                        has_lengths ? ROWS_BY_WEIGHT : ROWS_AS_DRAWN, has_lengths, source->seed);
     if (!status)
-        status = trees->ops->freeze(trees, (size_t)set->cache);
+        status = topology_model_freeze(trees, (size_t)set->cache);
     progress_start(&w.line, &s->log, "evidence", "draws",
                    (double)set->particles * (double)set->repeats, 0);
     if (!status)
@@ -74,7 +74,7 @@ int evaluation_run(evaluation *out, session *s, const particle_source *source, c
     progress_end(&w.line);
     if (!status)
         status = posterior_finish(&out->posterior);
-    int thawed = trees->ops->freeze(trees, 0);
+    int thawed = topology_model_freeze(trees, 0);
     return status ? status : thawed;
 }
 

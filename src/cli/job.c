@@ -1,17 +1,16 @@
 #include "cli/job.h"
 
 #include "artreeformer.h"
-#include "density/artreeformer/artreeformer_model.h"
 #include "density/model_file.h"
 
 #include <stdlib.h>
 
 int job_trees(job *j, int n_taxa, const training_settings *o)
 {
-    int status =
-        artreeformer_create(&j->trees, n_taxa, (int)o->hidden, (int)o->heads, j->run.threads);
+    const topology_config config = training_config(o);
+    int status = topology_model_create(&j->trees, &config, n_taxa, j->run.threads);
     if (!status)
-        j->trees->ops->initialise(j->trees, (uint64_t)j->run.session->common->seed);
+        topology_model_initialise(j->trees, (uint64_t)j->run.session->common->seed);
     return status;
 }
 
@@ -50,19 +49,15 @@ int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_sett
     return status;
 }
 
-int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
-                   const char *substitution)
+int job_save_model(job *j, const taxa *names, const char *substitution)
 {
     session *s = j->run.session;
     char *path = session_path(s, ".model.safetensors");
     char *text = json_dumps(json_object_get(j->run.identity, "settings"), JSON_COMPACT);
     model_contents contents = {.taxa = names,
                                .trees = j->trees,
-                               .hidden = (int)o->hidden,
-                               .heads = (int)o->heads,
                                .average = j->trainer ? j->trainer->trees.average : NULL,
                                .branches = j->branches,
-                               .branch_hidden = branch_hidden,
                                .substitution = substitution,
                                .settings = text};
     int status = path && text ? model_file_write(path, &contents, &s->diag) : ART_ERR_NOMEM;
@@ -89,10 +84,8 @@ void job_free(job *j)
     if (j->task)
         j->task->ops->free(j->task);
     target_free(j->goal);
-    if (j->branches)
-        j->branches->ops->free(j->branches);
-    if (j->trees)
-        j->trees->ops->free(j->trees);
+    branch_model_free(j->branches);
+    topology_model_free(j->trees);
     dataset_free(&j->data);
     run_close(&j->run);
 }

@@ -38,8 +38,7 @@ int job_evaluate(job *j, evaluation *e, const taxa *names, const evaluation_sett
 
 /* Writes <prefix>.model.safetensors, with the moving average if there is one. substitution may
  * be NULL. */
-int job_save_model(job *j, const taxa *names, const training_settings *o, int branch_hidden,
-                   const char *substitution);
+int job_save_model(job *j, const taxa *names, const char *substitution);
 
 /* The results of an inference: the figures of the evaluation, the model, and the facts that its
  * method has besides (NULL fails). A new object, NULL if memory is short. */

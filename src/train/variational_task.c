@@ -29,7 +29,7 @@ static int branch_gradient(variational *v, double anneal)
         for (size_t e = 0; e < edges; e++)
             slope[e] = -v->share[i] * (anneal * slope[e] - v->source.prior_rate);
     }
-    return v->base.branches->ops->backward(v->base.branches, v->draws.slope, v->share);
+    return branch_model_backward(v->base.branches, v->draws.slope, v->share);
 }
 
 static int variational_step(task *t, task_step *out, uint32_t step, double anneal)
@@ -51,7 +51,7 @@ static int variational_step(task *t, task_step *out, uint32_t step, double annea
     }
     if (!isfinite(bound))
         return ART_OK; /* the loop's policy decides; there is no gradient to add */
-    status = t->trees->ops->gradient(t->trees, NULL, p->decision, v->dlogq, p->k);
+    status = topology_model_gradient(t->trees, NULL, p->decision, v->dlogq, p->k);
     if (!status && t->branches)
         status = branch_gradient(v, anneal);
     return status;
@@ -101,6 +101,9 @@ int variational_create(task **out, const particle_source *source, int k, estimat
     *out = NULL;
     if (k < (kind == ESTIMATOR_RWS ? 1 : 2))
         return ART_ERR_USAGE;
+    if (!topology_model_can(source->trees, TOPOLOGY_GRADIENT) ||
+        (source->branches && !branch_model_can(source->branches, BRANCH_BACKWARD)))
+        return ART_ERR_UNSUPPORTED;
     variational *v = mem_zeros(1, sizeof *v);
     if (!v)
         return ART_ERR_NOMEM;

@@ -51,8 +51,9 @@ static int put_estimate(session *s, const alignment *a)
     pool *threads = NULL;
     estimate e = {0};
     const collapsed_options o = COLLAPSED_DEFAULTS;
-    const estimate_sizes sizes = {DEFAULT_HIDDEN, DEFAULT_HEADS, DEFAULT_BRANCH_HIDDEN,
-                                  (int)o.fit_batch, VBPI_PARTICLES};
+    const estimate_sizes sizes = {artreeformer_config(DEFAULT_HIDDEN, DEFAULT_HEADS),
+                                  lognormal_config(DEFAULT_BRANCH_HIDDEN), (int)o.fit_batch,
+                                  VBPI_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
         status = estimate_infer(&e, a, &sizes, threads);

@@ -211,15 +211,15 @@ static int read_trees(session *s, const settings *o, tree_set *trees, tree_set *
     return status;
 }
 
-static int write_results(job *j, const settings *o, follower *f, const tree_set *trees)
+static int write_results(job *j, follower *f, const tree_set *trees)
 {
     session *s = j->run.session;
-    int status = job_save_model(j, &trees->taxa, &o->training, 0, NULL);
+    int status = job_save_model(j, &trees->taxa, NULL);
     if (!status && f->truth)
         status = measure(f);
     if (status)
         return status;
-    json_t *results = json_pack("{s:s, s:I}", "model", j->trees->ops->name, "steps",
+    json_t *results = json_pack("{s:s, s:I}", "model", topology_model_name(j->trees), "steps",
                                 (json_int_t)j->trainer->step);
     if (results && f->truth) {
         put_divergence(results, f);
@@ -265,7 +265,7 @@ static int fit(session *s, void *chosen)
         status = job_train(&j, &plan, &view);
     }
     if (!status)
-        status = write_results(&j, o, &f, &trees);
+        status = write_results(&j, &f, &trees);
 out:
     job_free(&j);
     tree_set_free(&trees);

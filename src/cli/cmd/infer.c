@@ -4,7 +4,6 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "collapsed/sampler.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "density/model_file.h"
 #include "subst/model_string.h"
 #include "results/page.h"
@@ -120,11 +119,12 @@ static const run_view VIEW = {
 static int make_models(job *j, const settings *o)
 {
     const int n = j->data.alignment.n_taxa;
+    const branch_config lengths = lognormal_config((int)o->branch_hidden);
     int status = job_trees(j, n, &o->training);
     if (!status)
-        status = branch_lognormal_create(&j->branches, n, (int)o->branch_hidden, j->run.threads);
+        status = branch_model_create(&j->branches, &lengths, n, j->run.threads);
     if (!status)
-        j->branches->ops->initialise(j->branches, (uint64_t)o->common.seed);
+        branch_model_initialise(j->branches, (uint64_t)o->common.seed);
     return status;
 }
 
@@ -174,7 +174,7 @@ static int write_results(job *j, const settings *o, const evaluation *e, json_t 
                          const char *model)
 {
     session *s = j->run.session;
-    int status = job_save_model(j, &j->data.taxa, &o->training, (int)o->branch_hidden, model);
+    int status = job_save_model(j, &j->data.taxa, model);
     if (!status)
         status = sample_write(s->prefix, &e->posterior, &s->diag);
     if (!status)

@@ -101,7 +101,7 @@ static int write_results(job *j, const settings *o, const evaluation *e)
     int count = variational_best_trees(j->task, &decision);
     double best = -variational_best(j->task);
     session *s = j->run.session;
-    int status = job_save_model(j, &j->data.taxa, &o->training, 0, NULL);
+    int status = job_save_model(j, &j->data.taxa, NULL);
     if (!status)
         status = write_best(j);
     if (!status)
