@@ -28,7 +28,7 @@ typedef struct config_key {
 int config_count(const config_key *keys);
 
 void config_defaults(double *value, const config_key *keys); /* value [CONFIG_KEYS] */
-int config_find(const config_key *keys, const char *name); /* its place, or -1 */
+int config_find(const config_key *keys, const char *name);   /* its place, or -1 */
 
 /* Looks at every number. The message calls keys "metadata": it is for the readers of files.
  * ART_ERR_INPUT if one is not valid. */
