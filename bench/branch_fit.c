@@ -16,7 +16,7 @@
 #include "cli/dataset_options.h"
 #include "train/density_task.h"
 #include "train/trainer.h"
-#include "density/lognormal/branch_lognormal.h"
+#include "density/factory.h"
 #include "lik/likelihood.h"
 #include "subst/model_string.h"
 #include "branch/topology_evidence.h"
@@ -121,8 +121,8 @@ static int ask(work *w, size_t i, double *share)
 {
     double log_q[ASKED_DRAWS], value[ASKED_DRAWS];
     const int32_t *decision = w->decision + i * DRAWS * w->n; /* equal for all its draws */
-    int status = w->network->ops->sample(w->network, w->drawn, log_q, decision, ASKED_DRAWS, 1,
-                                         RNG_BENCH, 1, 0);
+    int status =
+        branch_model_sample(w->network, w->drawn, log_q, decision, ASKED_DRAWS, 1, RNG_BENCH, 1, 0);
     if (status)
         return status;
     likelihood_batch(w->like, value, NULL, decision, w->drawn, ASKED_DRAWS);
@@ -161,10 +161,11 @@ static int fit_network(work *w, int64_t steps, double rate, diag *d)
     set.branch_rate = rate;
     set.decay = 0.5;
     set.decay_every = steps / 8 + 1;
-    int status = branch_lognormal_create(&w->network, w->problem.n_taxa, HIDDEN, NULL);
+    const branch_config config = lognormal_config(HIDDEN);
+    int status = branch_model_create(&w->network, &config, w->problem.n_taxa, NULL);
     if (status)
         return status;
-    w->network->ops->initialise(w->network, 1);
+    branch_model_initialise(w->network, 1);
     status = branch_density_create(&w->job, w->network, w->decision, w->length, w->weight,
                                    w->count * DRAWS, BATCH, PICKS_INDEPENDENT, 1);
     if (!status)
@@ -186,8 +187,7 @@ static void work_free(work *w)
     trainer_free(w->loop);
     if (w->job)
         w->job->ops->free(w->job);
-    if (w->network)
-        w->network->ops->free(w->network);
+    branch_model_free(w->network);
     likelihood_free(w->like);
     topology_evidence_free(w->own);
     branch_posterior_free(&w->problem);

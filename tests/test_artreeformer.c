@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "density/artreeformer/artreeformer_model.h"
+#include "density/artreeformer/embedding.h"
 #include "density/artreeformer/network.h"
 #include "density/artreeformer/trie.h"
 #include "tree/tree_set.h"
@@ -288,7 +289,7 @@ static void memory_may_be_short(void **state)
         if (!status)
             status = m->ops->freeze(m, 1 << 20);
         if (!status)
-            status = artreeformer_embedding(m, EMBEDDING_ITERATED);
+            status = topology_model_set_embedding(m, EMBEDDING_ITERATED);
         if (m)
             m->ops->free(m);
     }

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "density/artreeformer/artreeformer_model.h"
+#include "density/artreeformer/embedding.h"
 #include "density/artreeformer/network.h"
 #include "nn/optim.h"
 
@@ -384,7 +385,7 @@ static void embeddings_are_interchangeable(void **state)
     check_status(m->ops->gradient(m, expected, decision, w, K));
     memcpy(gradient, m->params.grad, m->params.total * sizeof *gradient);
     for (int method = EMBEDDING_TWO_PASS; method <= EMBEDDING_SQUARED; method++) {
-        check_status(artreeformer_embedding(m, (embedding_method)method));
+        check_status(topology_model_set_embedding(m, method));
         params_clear_grad(&m->params);
         check_status(m->ops->gradient(m, log_q, decision, w, K));
         for (int i = 0; i < K; i++) /* the iterations stop at 1e-9 */

@@ -1,6 +1,7 @@
 /* Maximum likelihood on weighted draws, where the answer is known. */
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/models.h"
 #include "support/table_model.h"
 
 #include "artreeformer.h"
@@ -8,7 +9,6 @@
 #include "train/density_task.h"
 #include "train/divergence.h"
 #include "train/trainer.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "tree/topology.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ typedef struct draws {
 static branch_model *make_branches(uint64_t seed)
 {
     branch_model *m;
-    check_status(branch_lognormal_create(&m, TAXA, HIDDEN, NULL));
+    check_status(make_lognormal(&m, TAXA, HIDDEN, NULL));
     m->ops->initialise(m, seed);
     return m;
 }

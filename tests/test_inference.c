@@ -2,6 +2,7 @@
  * topologies, against exact answers (support/exact.h). */
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/models.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
@@ -10,8 +11,6 @@
 #include "train/evidence.h"
 #include "train/trainer.h"
 #include "train/variational_task.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "subst/model_string.h"
 
 #include <math.h>
@@ -54,7 +53,7 @@ static void run_open(run *r, int n_taxa)
         exact_tree(r->all + i * (n_taxa - 3), i, n_taxa);
     r->source.prior = branch_prior_exponential(PRIOR_RATE);
     r->source.seed = SEED;
-    check_status(artreeformer_create(&r->source.trees, n_taxa, HIDDEN, HEADS, NULL));
+    check_status(make_artreeformer(&r->source.trees, n_taxa, HIDDEN, HEADS, NULL));
     r->source.trees->ops->initialise(r->source.trees, SEED);
 }
 
@@ -183,7 +182,7 @@ static void infer_and_check(int n_taxa, const char *const *row, estimator kind)
     double exact = exact_posterior(posterior, &r.data.a, PRIOR_RATE);
     check_status(model_string_parse(&r.model, "JC", NULL, NULL));
     check_status(target_likelihood(&r.source.goal, &r.data.a, NULL, &r.model, 10, NULL));
-    check_status(branch_lognormal_create(&r.source.branches, n_taxa, HIDDEN, NULL));
+    check_status(make_lognormal(&r.source.branches, n_taxa, HIDDEN, NULL));
     r.source.branches->ops->initialise(r.source.branches, SEED);
     check_status(variational_create(&r.job, &r.source, 10, kind));
     double before = run_distance(&r, posterior).total_variation;

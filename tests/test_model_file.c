@@ -2,10 +2,9 @@
 #include "support/files.h"
 #include "support/golden.h"
 #include "support/memory.h"
+#include "support/models.h"
 
 #include "artreeformer.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "density/model_file.h"
 
 #include <math.h>
@@ -25,10 +24,12 @@ static void reads_golden_models(void **state)
     check_status(model_file_read(&m, golden_path(path), MODEL_AVERAGE, NULL, &d));
     assert_int_equal(d.count, 0);
     assert_int_equal(m.taxa.count, g.n_taxa);
-    assert_int_equal(m.hidden, g.hidden);
-    assert_int_equal(m.heads, g.heads);
-    assert_int_equal(m.branch_hidden, g.branch_hidden);
     assert_non_null(m.branches);
+    assert_string_equal(topology_model_name(m.trees), "artreeformer");
+    assert_string_equal(branch_model_name(m.branches), "lognormal");
+    assert_true(topology_config_get(&m.trees->config, "hidden_dim") == g.hidden);
+    assert_true(topology_config_get(&m.trees->config, "n_head") == g.heads);
+    assert_true(branch_config_get(&m.branches->config, "branch_hidden_dim") == g.branch_hidden);
     assert_null(m.version);
     assert_false(m.averaged);
     assert_string_equal(m.taxa.name[0],
@@ -58,20 +59,17 @@ static void make(made *m)
     taxa_init(&m->taxa);
     for (int i = 0; i < 5; i++)
         check_status(taxa_add(&m->taxa, names[i], strlen(names[i])));
-    check_status(artreeformer_create(&m->trees, 5, 6, 3, NULL));
+    check_status(make_artreeformer(&m->trees, 5, 6, 3, NULL));
     m->trees->ops->initialise(m->trees, 1);
-    check_status(branch_lognormal_create(&m->branches, 5, 7, NULL));
+    check_status(make_lognormal(&m->branches, 5, 7, NULL));
     m->branches->ops->initialise(m->branches, 2);
     m->average = params_block(&m->trees->params);
     for (size_t i = 0; i < m->trees->params.total; i++)
         m->average[i] = m->trees->params.value[i] / 2;
     m->contents = (model_contents){.taxa = &m->taxa,
                                    .trees = m->trees,
-                                   .hidden = 6,
-                                   .heads = 3,
                                    .average = m->average,
                                    .branches = m->branches,
-                                   .branch_hidden = 7,
                                    .substitution = "HKY{2}+F{0.1,0.2,0.3,0.4}",
                                    .settings = "{\"steps\": 3}"};
 }
@@ -161,8 +159,11 @@ static void bad_files_are_refused_by_name(void **state)
     refused("taxa", "{}", ART_ERR_INPUT, "'taxa' is missing or not a JSON list");
     refused("taxa", "[\"a\",\"b\",\"c\",\"d\",\"a\"]", ART_ERR_INPUT, "'a' twice");
     refused("taxa", "[\"a\",\"b\",\"c\",\"d\",5]", ART_ERR_INPUT, "not a list of names");
-    refused("hidden_dim", "1000000000", ART_ERR_INPUT, "does not divide");
-    refused("hidden_dim", "999999999", ART_ERR_MISMATCH, "tree.mlp.0.weight");
+    refused("hidden_dim", "1000000000", ART_ERR_INPUT, "from 1 to 16384");
+    refused("hidden_dim", "0", ART_ERR_INPUT, "from 1 to 16384");
+    refused("hidden_dim", "6.5", ART_ERR_INPUT, "'hidden_dim' is '6.5', expected a whole number");
+    refused("hidden_dim", "16000", ART_ERR_INPUT, "does not divide");
+    refused("hidden_dim", "15999", ART_ERR_MISMATCH, "tree.mlp.0.weight");
     refused("n_head", "4", ART_ERR_INPUT, "does not divide");
     refused("kind", "subsplit", ART_ERR_UNSUPPORTED, "'subsplit'");
     refused("branch_kind", "flow", ART_ERR_UNSUPPORTED, "'flow'");

@@ -1,13 +1,12 @@
 #include "support/check.h"
 #include "support/exact.h"
 #include "support/files.h"
+#include "support/models.h"
 #include "support/problem.h"
 
 #include "artreeformer.h"
 #include "collapsed/sampler_state.h"
 #include "collapsed/final_sampling.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "subst/simulate.h"
 
 #include <math.h>
@@ -45,7 +44,7 @@ static void bench_init(bench *b, const alignment *a, const rounds_settings *set,
     subst_model m = model_of("JC", NULL);
     check_status(branch_posterior_init(&b->problem, a, NULL, &m, branch_prior_exponential(RATE)));
     check_status(pool_create(&b->threads, n_threads));
-    check_status(artreeformer_create(&b->trees, a->n_taxa, HIDDEN, HEADS, b->threads));
+    check_status(make_artreeformer(&b->trees, a->n_taxa, HIDDEN, HEADS, b->threads));
     b->trees->ops->initialise(b->trees, 5);
     taxa_init(&b->names);
     for (int i = 0; i < a->n_taxa; i++) {
@@ -267,7 +266,7 @@ static void compare_answers(const answer *x, const answer *y)
 static branch_model *fresh_lengths(bench *b)
 {
     branch_model *lengths;
-    check_status(branch_lognormal_create(&lengths, b->c->problem->n_taxa, HIDDEN, b->threads));
+    check_status(make_lognormal(&lengths, b->c->problem->n_taxa, HIDDEN, b->threads));
     lengths->ops->initialise(lengths, 1);
     return lengths;
 }

@@ -2,12 +2,11 @@
  * noise fixed by the step, the loss is a function of the branch model's parameters. */
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/models.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
 #include "train/variational_task.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "subst/model_string.h"
 
 #include <math.h>
@@ -32,8 +31,8 @@ static void fixture_open(fixture *f)
     small_alignment_init(&f->data, N, ROWS);
     check_status(model_string_parse(&f->model, "HKY{2.5}+F{0.3,0.15,0.2,0.35}", NULL, NULL));
     check_status(target_likelihood(&f->source.goal, &f->data.a, NULL, &f->model, K, NULL));
-    check_status(artreeformer_create(&f->source.trees, N, 8, 2, NULL));
-    check_status(branch_lognormal_create(&f->source.branches, N, 8, NULL));
+    check_status(make_artreeformer(&f->source.trees, N, 8, 2, NULL));
+    check_status(make_lognormal(&f->source.branches, N, 8, NULL));
     f->source.trees->ops->initialise(f->source.trees, 1);
     f->source.branches->ops->initialise(f->source.branches, 1);
     f->source.prior = branch_prior_exponential(7);

@@ -174,7 +174,7 @@ static int measure_one_thread(json_t *out, json_t *rows, session *s, const setti
     double speedup;
     int status = workbench_open(&one, s, w->plan, 1);
     if (!status)
-        status = sgemm_bench_open(&sgemm, one.file.hidden, one.threads);
+        status = sgemm_bench_open(&sgemm, workbench_hidden(&one), one.threads);
     if (!status)
         status = bench_row_measure(&r, &one, &sgemm, row, (int)o->repeats, o->limit);
     if (!status)
@@ -204,7 +204,7 @@ static int measure_rows(json_t *out, json_t *rows, session *s, const settings *o
     sgemm_bench sgemm = {0};
     int status = workbench_open(&w, s, &plan, session_threads(s));
     if (!status)
-        status = sgemm_bench_open(&sgemm, w.file.hidden, w.threads);
+        status = sgemm_bench_open(&sgemm, workbench_hidden(&w), w.threads);
     if (!status) {
         session_notes(s);
         log_info(&s->log, "%d taxa, %zu sites, %lld trees per step, %d threads, %s weights",

@@ -27,7 +27,7 @@ static int work_embedding(workbench *w, int method)
 static int work_message_passing(workbench *w, int argument)
 {
     (void)argument;
-    const double d = w->file.hidden, nodes = topology_nodes(w->trees->n_taxa);
+    const double d = workbench_hidden(w), nodes = topology_nodes(w->trees->n_taxa);
     const double flops = 2 * d * d * nodes * w->embedding.n_trees;
     embedding_bench_pass(&w->embedding);
     w->cost.forward += flops;
@@ -40,8 +40,8 @@ static int work_forward(workbench *w, int argument)
 {
     (void)argument;
     topology_model *m = w->trees;
-    m->ops->changed(m); /* as after an update: nothing is known of the weights */
-    int status = m->ops->score(m, w->draws.log_q, w->draws.decision, w->draws.k);
+    topology_model_changed(m); /* as after an update: nothing is known of the weights */
+    int status = topology_model_score(m, w->draws.log_q, w->draws.decision, w->draws.k);
     workbench_count_forward(w);
     return status;
 }
@@ -50,9 +50,9 @@ static int work_sampling(workbench *w, int argument)
 {
     (void)argument;
     topology_model *m = w->trees;
-    m->ops->changed(m);
-    int status = m->ops->sample(m, w->draws.decision, w->draws.log_q, w->draws.k, w->plan->seed,
-                                RNG_BENCH, w->step, 0);
+    topology_model_changed(m);
+    int status = topology_model_sample(m, w->draws.decision, w->draws.log_q, w->draws.k,
+                                       w->plan->seed, RNG_BENCH, w->step, 0);
     workbench_count_forward(w);
     return status;
 }
@@ -70,7 +70,7 @@ static int work_backward(workbench *w, int argument)
 {
     (void)argument;
     int status =
-        w->trees->ops->gradient(w->trees, NULL, w->draws.decision, w->coefficient, w->draws.k);
+        topology_model_gradient(w->trees, NULL, w->draws.decision, w->coefficient, w->draws.k);
     workbench_count_gradient(w, 2);
     return status;
 }
@@ -88,11 +88,11 @@ static int work_branches(workbench *w, int argument)
     (void)argument;
     branch_model *m = w->branches;
     const particles *p = &w->draws;
-    m->ops->changed(m);
-    int status = m->ops->sample(m, p->length, p->log_b, p->decision, p->k, w->plan->seed,
-                                RNG_BRANCH, w->step, 0);
+    branch_model_changed(m);
+    int status = branch_model_sample(m, p->length, p->log_b, p->decision, p->k, w->plan->seed,
+                                     RNG_BRANCH, w->step, 0);
     if (!status)
-        status = m->ops->backward(m, p->slope, w->coefficient);
+        status = branch_model_backward(m, p->slope, w->coefficient);
     workbench_count_branches(w, p->k, workbench_distinct(w, p), true);
     return status;
 }
@@ -156,8 +156,8 @@ static int prepare_frozen(workbench *w, int draws)
 {
     (void)draws;
     const model_settings as_commands = MODEL_DEFAULTS;
-    w->trees->ops->changed(w->trees);
-    return w->trees->ops->freeze(w->trees, (size_t)as_commands.cache_memory);
+    topology_model_changed(w->trees);
+    return topology_model_freeze(w->trees, (size_t)as_commands.cache_memory);
 }
 
 static int work_frozen(workbench *w, int draws)
@@ -166,8 +166,8 @@ static int work_frozen(workbench *w, int draws)
     int status = ART_OK;
     for (int done = 0, k; done < draws && !status; done += k) {
         k = draws - done < MODEL_BATCH ? draws - done : MODEL_BATCH;
-        status = m->ops->sample(m, w->many, w->many_log_q, k, w->plan->seed, RNG_SAMPLE, w->step,
-                                (uint32_t)done);
+        status = topology_model_sample(m, w->many, w->many_log_q, k, w->plan->seed, RNG_SAMPLE,
+                                       w->step, (uint32_t)done);
         workbench_count_forward(w);
     }
     return status;
@@ -176,7 +176,7 @@ static int work_frozen(workbench *w, int draws)
 static int close_frozen(workbench *w, int draws)
 {
     (void)draws;
-    return w->trees->ops->freeze(w->trees, 0);
+    return topology_model_freeze(w->trees, 0);
 }
 
 static int work_evidence(workbench *w, int draws)

@@ -11,7 +11,7 @@ static int measure_size(bench_result *out, session *s, const workbench_plan *pla
     sgemm_bench sgemm = {0};
     int status = workbench_open(&w, s, plan, threads);
     if (!status)
-        status = sgemm_bench_open(&sgemm, w.file.hidden, w.threads);
+        status = sgemm_bench_open(&sgemm, workbench_hidden(&w), w.threads);
     if (!status)
         status =
             bench_row_measure(out, &w, &sgemm, bench_row_find("training_step"), repeats, limit);

@@ -7,8 +7,6 @@
 #include "cli/training.h"
 #include "train/density_task.h"
 #include "train/evidence.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "subst/model_string.h"
 #include "subst/simulate.h"
 
@@ -84,18 +82,17 @@ static int fill_models(workbench *w)
     model_file *m = &w->file;
     int status = ART_OK;
     if (!m->trees) {
-        m->hidden = DEFAULT_HIDDEN;
-        m->heads = DEFAULT_HEADS;
-        status = artreeformer_create(&m->trees, n, m->hidden, m->heads, w->threads);
+        const topology_config config = artreeformer_config(DEFAULT_HIDDEN, DEFAULT_HEADS);
+        status = topology_model_create(&m->trees, &config, n, w->threads);
         if (!status)
-            m->trees->ops->initialise(m->trees, w->plan->seed);
+            topology_model_initialise(m->trees, w->plan->seed);
     }
     if (!status && !m->branches) {
         w->random_lengths = true;
-        m->branch_hidden = DEFAULT_BRANCH_HIDDEN;
-        status = branch_lognormal_create(&m->branches, n, m->branch_hidden, w->threads);
+        const branch_config config = lognormal_config(DEFAULT_BRANCH_HIDDEN);
+        status = branch_model_create(&m->branches, &config, n, w->threads);
         if (!status)
-            m->branches->ops->initialise(m->branches, w->plan->seed);
+            branch_model_initialise(m->branches, w->plan->seed);
     }
     w->trees = m->trees;
     w->branches = m->branches;
@@ -152,6 +149,18 @@ static int open_training(workbench *w)
     return status;
 }
 
+/* What is counted and compared are the products of these networks. */
+static int check_kinds(workbench *w)
+{
+    const model_file *m = &w->file;
+    const bool known = strcmp(topology_model_name(m->trees), "artreeformer") == 0 &&
+                       (!m->branches || strcmp(branch_model_name(m->branches), "lognormal") == 0);
+    return known ? ART_OK
+                 : diag_error(&w->session->diag, ART_ERR_UNSUPPORTED,
+                              (diag_place){.file = w->plan->trained},
+                              "only models of the kinds 'artreeformer' and 'lognormal' are timed");
+}
+
 int workbench_open(workbench *w, session *s, const workbench_plan *plan, int threads)
 {
     memset(w, 0, sizeof *w);
@@ -160,6 +169,8 @@ int workbench_open(workbench *w, session *s, const workbench_plan *plan, int thr
     int status = pool_create(&w->threads, threads);
     if (!status && plan->trained)
         status = model_file_read(&w->file, plan->trained, MODEL_AVERAGE, w->threads, &s->diag);
+    if (!status && plan->trained)
+        status = check_kinds(w);
     if (!status)
         status = open_data(w);
     if (!status)
@@ -203,24 +214,30 @@ static int draw_sample(workbench *w)
     const int total = w->plan->trained ? DRAWN_TRAINED : DRAWN;
     int status = tree_set_init(&w->sample, &w->data.taxa);
     if (!status)
-        status = m->ops->freeze(m, (size_t)1 << 26);
+        status = topology_model_freeze(m, (size_t)1 << 26);
     for (int done = 0; done < total && !status; done += MODEL_BATCH) {
-        status = m->ops->sample(m, w->many, w->many_log_q, MODEL_BATCH, w->plan->seed, RNG_BENCH, 1,
-                                (uint32_t)done);
+        status = topology_model_sample(m, w->many, w->many_log_q, MODEL_BATCH, w->plan->seed,
+                                       RNG_BENCH, 1, (uint32_t)done);
         for (int i = 0; i < MODEL_BATCH && !status; i++)
             status = tree_set_add(&w->sample, w->many + (ptrdiff_t)i * (m->n_taxa - 3), 1);
     }
     if (!status)
-        status = m->ops->freeze(m, 0);
+        status = topology_model_freeze(m, 0);
     return status ? status : tree_set_normalise(&w->sample);
+}
+
+int workbench_hidden(const workbench *w)
+{
+    return (int)topology_config_get(&w->trees->config, "hidden_dim");
 }
 
 int workbench_embedding(workbench *w)
 {
     if (w->embedding.n_trees)
         return ART_OK;
-    return embedding_bench_open(&w->embedding, w->trees->n_taxa, EMBEDDED, w->file.hidden,
-                                w->file.heads, w->plan->seed, w->threads);
+    return embedding_bench_open(&w->embedding, w->trees->n_taxa, EMBEDDED, workbench_hidden(w),
+                                (int)topology_config_get(&w->trees->config, "n_head"),
+                                w->plan->seed, w->threads);
 }
 
 int workbench_density(workbench *w)
@@ -247,13 +264,13 @@ int workbench_density(workbench *w)
  * edge, d -> d per node, of which a tree has one more than edges. */
 static double edge_flops(const workbench *w)
 {
-    const double d = w->file.hidden;
+    const double d = workbench_hidden(w);
     return 2 * 6 * d * d;
 }
 
 static double node_flops(const workbench *w)
 {
-    const double d = w->file.hidden;
+    const double d = workbench_hidden(w);
     return 2 * d * d;
 }
 
@@ -282,7 +299,8 @@ void workbench_count_gradient(workbench *w, int passes)
 /* Per node H -> 2H once and H -> H twice, per edge H -> H once. */
 void workbench_count_branches(workbench *w, int trees, double distinct_trees, bool with_backward)
 {
-    const double h = w->file.branch_hidden, n = w->trees->n_taxa;
+    const double h = branch_config_get(&w->branches->config, "branch_hidden_dim"),
+                 n = w->trees->n_taxa;
     const double each = 2 * h * h * (4 * (2 * n - 2) + (2 * n - 3));
     const double passes = with_backward ? 3 : 1;
     w->cost.forward += each * distinct_trees;

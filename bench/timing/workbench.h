@@ -72,6 +72,9 @@ extern const int DENSITY_BATCH[DENSITY_BATCHES];
 int workbench_open(workbench *w, session *s, const workbench_plan *plan, int threads);
 void workbench_close(workbench *w);
 
+/* The hidden size of the topology model. */
+int workbench_hidden(const workbench *w);
+
 /* What only some rows need, made when first asked for: trees to embed, and the tasks of density
  * estimation, whose trees take a while to draw with random weights. */
 int workbench_embedding(workbench *w);

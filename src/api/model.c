@@ -20,7 +20,7 @@ int model_begin(art_model **out, const taxa *names, int threads)
 int model_end(art_model **out, art_model *q, int status)
 {
     if (!status)
-        status = q->file.trees->ops->freeze(q->file.trees, API_CACHE_BYTES);
+        status = topology_model_freeze(q->file.trees, API_CACHE_BYTES);
     if (status)
         art_model_free(q);
     *out = status ? NULL : q;
@@ -43,10 +43,7 @@ int art_model_write(const art_model *q, const char *path, art_messages *m)
     const model_file *f = &q->file;
     model_contents contents = {.taxa = &f->taxa,
                                .trees = f->trees,
-                               .hidden = f->hidden,
-                               .heads = f->heads,
                                .branches = f->branches,
-                               .branch_hidden = f->branch_hidden,
                                .substitution = f->substitution,
                                .settings = f->settings};
     return model_file_write(path, &contents, messages_diag(m));

@@ -303,9 +303,6 @@ static int describe_model(art_model *q, const art_result *found)
     const run_core *c = found->core;
     model_file *f = &q->file;
     const json_t *settings = json_object_get(c->identity, "settings");
-    f->hidden = (int)json_integer_value(json_object_get(settings, "hidden"));
-    f->heads = (int)json_integer_value(json_object_get(settings, "heads"));
-    f->branch_hidden = (int)json_integer_value(json_object_get(settings, "branch_hidden"));
     if (!c->infer)
         return ART_OK;
     q->prior_rate = c->prior_rate;

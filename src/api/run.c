@@ -181,9 +181,8 @@ static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int re
         .method = s->method == ART_VBPI ? INFER_VBPI : INFER_COLLAPSED,
         .seed = s->seed,
         .prior_rate = s->prior_rate,
-        .hidden = s->hidden,
-        .heads = s->heads,
-        .branch_hidden = s->branch_hidden,
+        .trees = artreeformer_config(s->hidden, s->heads),
+        .branches = lognormal_config(s->branch_hidden),
         .training = schedule(s->steps, s->tree_rate, s->decay, s->decay_every),
         .particles = s->particles,
         .estimator = ESTIMATOR_VIMCO_GEOMETRIC,
@@ -281,8 +280,7 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
     if (!fit_is_valid(&s))
         return ART_ERR_USAGE;
     fit_settings plan = {.seed = s.seed,
-                         .hidden = s.hidden,
-                         .heads = s.heads,
+                         .trees = artreeformer_config(s.hidden, s.heads),
                          .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                          .batch = s.batch,
                          .picks = PICKS_SYSTEMATIC,
@@ -326,8 +324,7 @@ int art_run_parsimony(art_run **out, const art_alignment *a, const art_parsimony
         return ART_ERR_USAGE;
     parsimony_settings plan = {.seed = s.seed,
                                .gap = s.gap_is_state ? GAP_FIFTH : GAP_MISSING,
-                               .hidden = s.hidden,
-                               .heads = s.heads,
+                               .trees = artreeformer_config(s.hidden, s.heads),
                                .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                                .particles = s.particles,
                                .estimator = ESTIMATOR_VIMCO_GEOMETRIC,

@@ -88,9 +88,9 @@ int art_model_score(double *log_q, art_model *q, const art_trees *t)
     int status = ART_OK;
     for (size_t first = 0; first < t->set.count && !status; first += BATCH) {
         size_t left = t->set.count - first;
-        status = q->file.trees->ops->score(q->file.trees, log_q + first,
-                                           tree_set_decision(&t->set, first),
-                                           left < BATCH ? (int)left : BATCH);
+        status =
+            topology_model_score(q->file.trees, log_q + first, tree_set_decision(&t->set, first),
+                                 left < BATCH ? (int)left : BATCH);
     }
     return status;
 }

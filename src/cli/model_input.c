@@ -1,7 +1,7 @@
 #include "cli/model_input.h"
 
 #include "artreeformer.h"
-#include "density/artreeformer/artreeformer_model.h"
+#include "density/artreeformer/embedding.h"
 
 #include <string.h>
 
@@ -22,6 +22,18 @@ const option MODEL_SPEED_OPTIONS[] = {
     OPTION_END,
 };
 
+/* Every model has the default; another one only where there are node embeddings. */
+static int set_embedding(topology_model *m, int method, diag *d)
+{
+    if (topology_model_can(m, TOPOLOGY_EMBEDDING))
+        return topology_model_set_embedding(m, method);
+    return method == EMBEDDING_PROJECTED
+               ? ART_OK
+               : diag_error(d, ART_ERR_UNSUPPORTED, (diag_place){0},
+                            "a model of kind '%s' has no node embeddings -- leave out --embedding",
+                            topology_model_name(m));
+}
+
 int model_input_open(model_input *in, session *s, const model_settings *settings)
 {
     memset(in, 0, sizeof *in);
@@ -31,15 +43,18 @@ int model_input_open(model_input *in, session *s, const model_settings *settings
         status = model_file_read(m, settings->path, (model_weights)settings->weights, in->team,
                                  &s->diag);
     if (status == ART_OK)
-        status = artreeformer_embedding(m->trees, (embedding_method)settings->embedding);
+        status = set_embedding(m->trees, settings->embedding, &s->diag);
     if (status == ART_OK && settings->cache_memory > 0)
-        status = m->trees->ops->freeze(m->trees, (size_t)settings->cache_memory);
+        status = topology_model_freeze(m->trees, (size_t)settings->cache_memory);
     if (status != ART_OK)
         return status;
     session_notes(s);
-    log_info(&s->log, "%s: %s on %d taxa, hidden size %d, %d heads, %s%s%s", settings->path,
-             m->trees->ops->name, (int)m->taxa.count, m->hidden, m->heads,
-             m->branches ? m->branches->ops->name : "no", " branch lengths",
+    const topology_config *c = &m->trees->config;
+    char numbers[CONFIG_TEXT];
+    config_text(numbers, sizeof numbers, c->value, c->kind->keys);
+    log_info(&s->log, "%s: %s on %d taxa%s%s, %s branch lengths%s", settings->path,
+             topology_model_name(m->trees), (int)m->taxa.count, *numbers ? ", " : "", numbers,
+             m->branches ? branch_model_name(m->branches) : "no",
              m->averaged ? ", averaged weights" : "");
     return ART_OK;
 }

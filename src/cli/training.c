@@ -80,6 +80,11 @@ int training_settle(session *s, const training_settings *o, const variational_op
     return ART_OK;
 }
 
+topology_config training_config(const training_settings *o)
+{
+    return artreeformer_config((int)o->hidden, (int)o->heads);
+}
+
 train_settings training_plan(const training_settings *o)
 {
     train_settings plan = train_defaults();

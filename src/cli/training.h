@@ -3,6 +3,7 @@
 #define CLI_TRAINING_H
 
 #include "cli/session.h"
+#include "density/factory.h"
 #include "train/objective.h"
 #include "train/trainer.h"
 #include "train/defaults.h"
@@ -52,6 +53,9 @@ typedef struct preset_value {
  * session. */
 int training_settle(session *s, const training_settings *o, const variational_options *variational,
                     const preset_value *paper);
+
+/* The tree model that the options ask for. */
+topology_config training_config(const training_settings *o);
 
 /* The training settings without those that only some tasks have. */
 train_settings training_plan(const training_settings *o);

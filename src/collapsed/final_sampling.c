@@ -59,11 +59,11 @@ int final_sampling_create(final_sampling **out, rounds *c, branch_model *branche
     a->branches = branches;
     a->set = *settings;
     rounds_use_averaged_weights(c);
-    int status = c->trees->ops->freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
-    if (!status) {
-        c->trees->ops->flatten(c->trees, FLATNESS);
+    int status = topology_model_freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
+    if (!status && topology_model_can(c->trees, TOPOLOGY_FLATTEN)) /* others propose as they are */
+        status = topology_model_flatten(c->trees, FLATNESS);
+    if (!status)
         status = tree_sampler_create(&a->sampler, c, names, &plan);
-    }
     if (status)
         final_sampling_free(a);
     else
@@ -79,7 +79,7 @@ void final_sampling_free(final_sampling *a)
     if (a->fit)
         a->fit->ops->free(a->fit);
     tree_sampler_free(a->sampler);
-    a->c->trees->ops->freeze(a->c->trees, 0);
+    topology_model_freeze(a->c->trees, 0);
     free(a);
 }
 

@@ -115,7 +115,7 @@ int fit_targets_gap(double *gap, const fit_targets *f, topology_model *q, size_t
         for (size_t i = 0; i < k; i++)
             memcpy(decision + i * n_decisions, f->decision + kept[first + i] * n_decisions,
                    n_decisions * sizeof *decision);
-        status = q->ops->score(q, log_q, decision, (int)k);
+        status = topology_model_score(q, log_q, decision, (int)k);
         for (size_t i = first; i < first + k && !status; i++) {
             *gap += weight[i] * (f->log_p[kept[i]] - log_q[i - first]);
             sum += weight[i];

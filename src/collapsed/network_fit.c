@@ -139,7 +139,7 @@ static void return_to_best(network_fit *f)
     const size_t bytes = f->q->params.total * sizeof *f->best;
     memcpy(f->trainer->trees.average, f->best, bytes);
     memcpy(f->q->params.value, f->best, bytes);
-    f->q->ops->changed(f->q);
+    topology_model_changed(f->q);
     f->fit_kl = f->best_gap;
 }
 

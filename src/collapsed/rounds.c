@@ -162,7 +162,7 @@ static int fit(rounds *c, diag *d)
 static int make_draws(rounds *c)
 {
     network_fit_swap(&c->fit);
-    int status = c->trees->ops->sample(c->trees, c->drawn, c->log_q, c->set.draws, c->set.seed,
+    int status = topology_model_sample(c->trees, c->drawn, c->log_q, c->set.draws, c->set.seed,
                                        RNG_TOPOLOGY, (uint32_t)c->n_rounds, 0);
     network_fit_swap(&c->fit);
     c->has_draws = status == ART_OK;

@@ -174,8 +174,8 @@ static int draw_trees(tree_sampler *s)
         tree_search_guess(s->c->search, s->guess);
     }
     int status =
-        trees->ops->sample(trees, s->drawn + first * s->c->table.n_decisions, s->log_q + first, n,
-                           s->set.seed, RNG_EVIDENCE, (uint32_t)s->passes, (uint32_t)s->next);
+        topology_model_sample(trees, s->drawn + first * s->c->table.n_decisions, s->log_q + first,
+                              n, s->set.seed, RNG_EVIDENCE, (uint32_t)s->passes, (uint32_t)s->next);
     s->next += n;
     if (!status && n == left) {
         list_outside(s);

@@ -3,19 +3,13 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char TREE_KIND[] = "artreeformer", BRANCH_KIND[] = "lognormal", AVERAGE[] = "ema.";
-
-/* One matrix of each model by which its sizes are recognised: [hidden][N], [hidden][hidden]. */
-static const char TREE_MARK[] = "tree.mlp.0.weight";
-static const char BRANCH_MARK[] = "branch.mean_std_net.net.0.weight";
+static const char AVERAGE[] = "ema.";
 
 /* Writing */
 
@@ -44,25 +38,33 @@ static int set_taxa(safetensors *s, const taxa *names)
     return status;
 }
 
+static int set_config(safetensors *s, const double *value, const config_key *keys)
+{
+    char text[32];
+    int status = ART_OK;
+    for (int i = 0; i < config_count(keys) && !status; i++)
+        status =
+            safetensors_set(s, keys[i].name, config_print(text, sizeof text, &keys[i], value[i]));
+    return status;
+}
+
 static int fill(safetensors *s, const model_contents *c)
 {
     int status = safetensors_set(s, "format", "pt");
     if (!status)
         status = safetensors_set(s, "version", art_version());
     if (!status)
-        status = safetensors_set(s, "kind", c->trees->ops->name);
+        status = safetensors_set(s, "kind", topology_model_name(c->trees));
     if (!status)
         status = set_taxa(s, c->taxa);
     if (!status)
         status = set_int(s, "n_taxa", c->trees->n_taxa);
     if (!status)
-        status = set_int(s, "hidden_dim", c->hidden);
-    if (!status)
-        status = set_int(s, "n_head", c->heads);
+        status = set_config(s, c->trees->config.value, c->trees->config.kind->keys);
     if (!status && c->branches)
-        status = safetensors_set(s, "branch_kind", c->branches->ops->name);
+        status = safetensors_set(s, "branch_kind", branch_model_name(c->branches));
     if (!status && c->branches)
-        status = set_int(s, "branch_hidden_dim", c->branch_hidden);
+        status = set_config(s, c->branches->config.value, c->branches->config.kind->keys);
     if (!status)
         status = set_text(s, "substitution_model", c->substitution);
     if (!status)
@@ -97,15 +99,23 @@ typedef struct reader {
     diag *d;
 } reader;
 
+static int need_text(reader *r, const char *key, const char **text)
+{
+    *text = safetensors_get(&r->s, key);
+    return *text ? ART_OK
+                 : diag_error(r->d, ART_ERR_INPUT, r->place,
+                              "metadata '%s' is missing -- is this a model file?", key);
+}
+
 /* A metadata count in 1 .. 2^30. */
 static int get_int(reader *r, const char *key, int *out)
 {
-    const char *text = safetensors_get(&r->s, key);
+    const char *text;
     char quoted[64];
     int64_t value;
-    if (!text)
-        return diag_error(r->d, ART_ERR_INPUT, r->place,
-                          "metadata '%s' is missing -- is this a model file?", key);
+    int status = need_text(r, key, &text);
+    if (status)
+        return status;
     if (number_int(&value, text, strlen(text)) || value < 1 || value > 1 << 30)
         return diag_error(r->d, ART_ERR_INPUT, r->place,
                           "metadata '%s' is %s, expected a positive number", key,
@@ -114,16 +124,14 @@ static int get_int(reader *r, const char *key, int *out)
     return ART_OK;
 }
 
-/* The kind of model, if the file says one, must be the one we know. */
-static int check_kind(reader *r, const char *key, const char *known)
+/* A kind of which the table has no row. */
+static int refuse_kind(reader *r, const char *key, const char *first)
 {
     const char *text = safetensors_get(&r->s, key);
     char quoted[64];
-    if (!text || strcmp(text, known) == 0)
-        return ART_OK;
     return diag_error(r->d, ART_ERR_UNSUPPORTED, r->place,
-                      "metadata '%s' is %s; this version reads '%s' only", key,
-                      diag_quote(quoted, sizeof quoted, text, strlen(text)), known);
+                      "metadata '%s' is %s, which this version does not know -- it knows '%s'", key,
+                      diag_quote(quoted, sizeof quoted, text, strlen(text)), first);
 }
 
 static int get_text(reader *r, const char *key, char **out)
@@ -150,7 +158,7 @@ static int add_name(reader *r, const json_t *name)
 static int get_taxa(reader *r)
 {
     const char *text = safetensors_get(&r->s, "taxa");
-    int n_taxa, status = get_int(r, "n_taxa", &n_taxa);
+    int n_taxa = 0, status = get_int(r, "n_taxa", &n_taxa);
     if (status)
         return status;
     json_t *list = text ? json_loads(text, 0, NULL) : NULL;
@@ -170,17 +178,38 @@ static int get_taxa(reader *r)
 }
 
 /* Nothing is allocated from sizes that the tensors do not bear out. */
-static int check_mark(reader *r, const char *mark, const char *key, int rows, int columns)
+static int check_rows(reader *r, const config_key *key, double value)
 {
-    const tensor *t = safetensors_find(&r->s, mark);
+    const tensor *t = safetensors_find(&r->s, key->tensor);
     if (!t)
-        return diag_error(r->d, ART_ERR_MISMATCH, r->place, "tensor '%s' is missing", mark);
-    if (t->rank == 2 && t->shape[0] == (size_t)rows && t->shape[1] == (size_t)columns)
+        return diag_error(r->d, ART_ERR_MISMATCH, r->place, "tensor '%s' is missing", key->tensor);
+    if (t->rank >= 1 && (double)t->shape[0] == value)
         return ART_OK;
     return diag_error(r->d, ART_ERR_MISMATCH, r->place,
-                      "tensor '%s' does not have the shape [%d, %d] that metadata '%s' and the "
-                      "taxa say",
-                      mark, rows, columns, key);
+                      "tensor '%s' does not have the %.0f rows that metadata '%s' says",
+                      key->tensor, value, key->name);
+}
+
+/* The numbers of a configuration. */
+static int get_config(reader *r, double *value, const config_key *keys)
+{
+    const int count = config_count(keys);
+    int status = ART_OK;
+    for (int i = 0; i < count && !status; i++) {
+        const char *text;
+        char quoted[64];
+        status = need_text(r, keys[i].name, &text);
+        if (!status && config_parse(&value[i], &keys[i], text))
+            status = diag_error(r->d, ART_ERR_INPUT, r->place, "metadata '%s' is %s, expected a %s",
+                                keys[i].name, diag_quote(quoted, sizeof quoted, text, strlen(text)),
+                                keys[i].is_whole ? "whole number" : "number");
+    }
+    if (!status)
+        status = config_check(value, keys, r->place, r->d);
+    for (int i = 0; i < count && !status; i++)
+        if (keys[i].tensor)
+            status = check_rows(r, &keys[i], value[i]);
+    return status;
 }
 
 static bool has_tensor(const reader *r, const char *prefix)
@@ -191,22 +220,21 @@ static bool has_tensor(const reader *r, const char *prefix)
     return false;
 }
 
-static int read_trees(reader *r, model_weights which, pool *team)
+static int make_trees(reader *r, const topology_kind *kinds, pool *team)
+{
+    const char *name = safetensors_get(&r->s, "kind");
+    const topology_kind *kind = name ? topology_kind_find(kinds, name) : kinds;
+    if (!kind)
+        return refuse_kind(r, "kind", kinds->name);
+    topology_config config = {.kind = kind};
+    int status = get_config(r, config.value, kind->keys);
+    return status ? status : topology_model_create(&r->m->trees, &config, r->m->taxa.count, team);
+}
+
+static int read_trees(reader *r, model_weights which, const topology_kind *kinds, pool *team)
 {
     model_file *m = r->m;
-    int status = check_kind(r, "kind", TREE_KIND);
-    if (!status)
-        status = get_int(r, "hidden_dim", &m->hidden);
-    if (!status)
-        status = get_int(r, "n_head", &m->heads);
-    if (!status && m->hidden % m->heads != 0)
-        status = diag_error(r->d, ART_ERR_INPUT, r->place,
-                            "metadata 'n_head' is %d and does not divide 'hidden_dim' %d", m->heads,
-                            m->hidden);
-    if (!status)
-        status = check_mark(r, TREE_MARK, "hidden_dim", m->hidden, m->taxa.count);
-    if (!status)
-        status = artreeformer_create(&m->trees, m->taxa.count, m->hidden, m->heads, team);
+    int status = make_trees(r, kinds, team);
     if (status)
         return status;
     params *p = &m->trees->params;
@@ -221,32 +249,37 @@ static int read_trees(reader *r, model_weights which, pool *team)
         free(average);
     }
     if (!status)
-        m->trees->ops->changed(m->trees);
+        topology_model_changed(m->trees);
     return status;
 }
 
-static int read_branches(reader *r, pool *team)
+static int make_branches(reader *r, const branch_kind *kinds, pool *team)
+{
+    const char *name = safetensors_get(&r->s, "branch_kind");
+    const branch_kind *kind = name ? branch_kind_find(kinds, name) : kinds;
+    if (!kind)
+        return refuse_kind(r, "branch_kind", kinds->name);
+    branch_config config = {.kind = kind};
+    int status = get_config(r, config.value, kind->keys);
+    return status ? status : branch_model_create(&r->m->branches, &config, r->m->taxa.count, team);
+}
+
+static int read_branches(reader *r, const branch_kind *kinds, pool *team)
 {
     model_file *m = r->m;
     if (!has_tensor(r, "branch."))
         return ART_OK;
-    int status = check_kind(r, "branch_kind", BRANCH_KIND);
-    if (!status)
-        status = get_int(r, "branch_hidden_dim", &m->branch_hidden);
-    if (!status)
-        status =
-            check_mark(r, BRANCH_MARK, "branch_hidden_dim", m->branch_hidden, m->branch_hidden);
-    if (!status)
-        status = branch_lognormal_create(&m->branches, m->taxa.count, m->branch_hidden, team);
+    int status = make_branches(r, kinds, team);
     if (status)
         return status;
     params *p = &m->branches->params;
     status = params_load(p->value, p, &r->s, "", r->place.file, r->d);
-    m->branches->ops->changed(m->branches);
+    branch_model_changed(m->branches);
     return status;
 }
 
-int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d)
+int model_file_read_kinds(model_file *m, const char *path, model_weights which,
+                          const model_kinds *kinds, pool *team, diag *d)
 {
     reader r = {.m = m, .place = {.file = path}, .d = d};
     memset(m, 0, sizeof *m);
@@ -255,9 +288,9 @@ int model_file_read(model_file *m, const char *path, model_weights which, pool *
     if (!status)
         status = get_taxa(&r);
     if (!status)
-        status = read_trees(&r, which, team);
+        status = read_trees(&r, which, kinds->trees, team);
     if (!status)
-        status = read_branches(&r, team);
+        status = read_branches(&r, kinds->branches, team);
     if (!status)
         status = safetensors_unused(&r.s, path, d);
     if (!status)
@@ -272,6 +305,12 @@ int model_file_read(model_file *m, const char *path, model_weights which, pool *
     return status;
 }
 
+int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d)
+{
+    const model_kinds kinds = {TOPOLOGY_KINDS, BRANCH_KINDS};
+    return model_file_read_kinds(m, path, which, &kinds, team, d);
+}
+
 double model_file_prior_rate(const model_file *m)
 {
     json_t *all = m->settings ? json_loads(m->settings, 0, NULL) : NULL;
@@ -282,10 +321,8 @@ double model_file_prior_rate(const model_file *m)
 
 void model_file_free(model_file *m)
 {
-    if (m->trees)
-        m->trees->ops->free(m->trees);
-    if (m->branches)
-        m->branches->ops->free(m->branches);
+    topology_model_free(m->trees);
+    branch_model_free(m->branches);
     taxa_free(&m->taxa);
     free(m->version);
     free(m->substitution);

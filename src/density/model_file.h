@@ -6,24 +6,24 @@
  *
  *     format              "pt", as tools that load such files into torch expect
  *     version             of the program that wrote the file
- *     kind                of the tree model, "artreeformer"; also if it is absent
+ *     kind                of the tree model; if it is absent, the first of the table
  *     taxa                the names in the order of the model, a JSON list
- *     n_taxa, hidden_dim, n_head
- *     branch_kind         "lognormal"; also if it is absent
- *     branch_hidden_dim   only needed where there is a branch model
+ *     n_taxa
+ *     branch_kind         of the branch model; if it is absent, the first of the table
+ *     ...                 the configurations of the two, by their keys: hidden_dim and n_head of
+ *                         "artreeformer", branch_hidden_dim of "lognormal" (density/factory.h)
  *     substitution_model  the model string of the run; absent for models of topologies alone
  *     settings            the settings of the run, a JSON object; may be absent
  *
  *     model_file m;
  *     status = model_file_read(&m, path, MODEL_AVERAGE, team, d);
- *     m.trees->ops->score(m.trees, ...);
+ *     status = topology_model_score(m.trees, ...);
  *     model_file_free(&m); */
 #ifndef DENSITY_MODEL_FILE_H
 #define DENSITY_MODEL_FILE_H
 
 #include "base/diag.h"
-#include "density/branch_model.h"
-#include "density/topology_model.h"
+#include "density/factory.h"
 #include "tree/taxa.h"
 
 #include <stdbool.h>
@@ -32,12 +32,10 @@
 typedef struct model_contents {
     const taxa *taxa;
     const topology_model *trees;
-    int hidden, heads;
     const real *average;          /* [trees->params.total] or NULL */
     const branch_model *branches; /* NULL if there is none */
-    int branch_hidden;
-    const char *substitution; /* NULL if there is none */
-    const char *settings;     /* JSON; NULL if there are none */
+    const char *substitution;     /* NULL if there is none */
+    const char *settings;         /* JSON; NULL if there are none */
 } model_contents;
 
 /* Writes the file, whole or not at all. */
@@ -51,11 +49,9 @@ typedef enum model_weights { MODEL_AVERAGE, MODEL_LAST } model_weights;
 typedef struct model_file {
     taxa taxa;
     topology_model *trees;
-    int hidden, heads;
     branch_model *branches; /* NULL if there is none */
-    int branch_hidden;
-    bool averaged; /* the weights of the tree model are the moving average */
-    char *version; /* NULL where the file does not say */
+    bool averaged;          /* the weights of the tree model are the moving average */
+    char *version;          /* NULL where the file does not say */
     char *substitution;
     char *settings;
 } model_file;
@@ -64,6 +60,15 @@ typedef struct model_file {
  * the right shape, and none besides. Messages name the file and the field. *m is always set,
  * and empty on failure. team is borrowed and may be NULL. */
 int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d);
+
+/* The same with tables of kinds of one's own in place of TOPOLOGY_KINDS and BRANCH_KINDS. */
+typedef struct model_kinds {
+    const topology_kind *trees; /* ends with a row without a name, as branches */
+    const branch_kind *branches;
+} model_kinds;
+
+int model_file_read_kinds(model_file *m, const char *path, model_weights which,
+                          const model_kinds *kinds, pool *team, diag *d);
 void model_file_free(model_file *m); /* safe on a zeroed or freed one */
 
 /* The rate of the exponential prior on branch lengths that the model was trained with; the usual

@@ -1,24 +1,55 @@
-/* topology_model.h: a probability for every tree topology, behind few verbs.
+/* topology_model.h: a probability for every tree topology, behind few operations.
  *
- * The training code drives this face and does not know which model is behind it. Trees are
+ * The training code uses this face and does not know which model is behind it. Trees are
  * their decisions (tree/topology.h), [k][N-3]. Nothing is allocated in sample, score or
  * gradient after the first call at a given size. Results do not depend on the number of
- * threads, bit for bit. */
+ * threads, bit for bit.
+ *
+ *     topology_config config = topology_config_default(topology_kind_find(TOPOLOGY_KINDS,
+ *                                                                         "artreeformer"));
+ *     status = topology_config_set(&config, "hidden_dim", 64);
+ *     status = topology_model_create(&m, &config, n_taxa, threads);
+ *     topology_model_initialise(m, seed);              or load its parameters
+ *     topology_model_changed(m);                       whenever they changed
+ *     status = topology_model_sample(m, decision, log_q, k, seed, RNG_SAMPLE, 0, 0);
+ *     topology_model_free(m);
+ *
+ * The kinds that there are, are the table of density/factory.h; docs/new-topology-model.md says
+ * how to write another one. */
 #ifndef DENSITY_TOPOLOGY_MODEL_H
 #define DENSITY_TOPOLOGY_MODEL_H
 
 #include "base/pool.h"
+#include "density/model_config.h"
 #include "nn/params.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct topology_model topology_model;
+typedef struct topology_kind topology_kind;
+
+/* Which model, and its numbers. */
+typedef struct topology_config {
+    const topology_kind *kind;
+    double value[CONFIG_KEYS]; /* of kind->keys, in their order */
+} topology_config;
+
+/* A row of a table of kinds. Tables end with a row without a name. */
+struct topology_kind {
+    const char *name;       /* "artreeformer", as in model files */
+    const config_key *keys; /* ends with a key without a name; NULL if there are none */
+
+    /* A model with all parameters zero. The configuration and n_taxa >= 3 have been looked at;
+     * threads is borrowed and may be NULL. On failure *out is NULL. */
+    int (*create)(topology_model **out, const topology_config *config, int n_taxa, pool *threads);
+};
 
 /* What the last sample, score or gradient call did: how many step evaluations (partial trees)
  * it needed and how many it would have needed without sharing, weighted by their edges.
  * done / unshared is the share of the work that remained. A gradient is followed back through
  * `followed` of the edges that are done, and goes forward over `again` of them: none if a sample
- * has kept what it needs. */
+ * has kept what it needs. All zero in models that share no work between trees. */
 typedef struct topology_work {
     double done;
     double unshared;
@@ -26,19 +57,27 @@ typedef struct topology_work {
     double again;
 } topology_work;
 
+/* What a model implements; callers use the functions below. */
 typedef struct topology_model_ops {
-    const char *name; /* "artreeformer" */
+    /* Required. */
 
     /* Draws k trees. Tree i uses the stream (seed, purpose, step, first + i): a tree does not
      * depend on the others. Writes decision [k][N-3] and log_q [k]. */
     int (*sample)(topology_model *m, int32_t *decision, double *log_q, int k, uint64_t seed,
                   uint32_t purpose, uint32_t step, uint32_t first);
 
-    /* log_q [k] of given trees. */
+    /* log_q [k] of given trees; ART_ERR_USAGE if decisions are not those of trees. */
     int (*score)(topology_model *m, double *log_q, const int32_t *decision, int k);
 
+    /* log q of one tree in double by the plain definition (the oracle and run-time check). */
+    int (*reference)(topology_model *m, double *log_q, const int32_t *decision);
+
+    void (*free)(topology_model *m); /* safe on a half-built one */
+
+    /* Optional: NULL where the model cannot, or has nothing to do. */
+
     /* Adds the gradient of sum_i coefficient[i] * log q(tree_i) to params.grad. Also writes
-     * log_q [k] if not NULL. */
+     * log_q [k] if not NULL. Training needs it. */
     int (*gradient)(topology_model *m, double *log_q, const int32_t *decision,
                     const double *coefficient, int k);
 
@@ -48,7 +87,7 @@ typedef struct topology_model_ops {
     /* To be called after the parameters changed: forgets whatever was derived from them. */
     void (*changed)(topology_model *m);
 
-    /* For weights that stay as they are over many calls (sampling, evidence, divergence): keeps
+    /* For parameters that stay as they are over many calls (sampling, evidence, divergence): keeps
      * what sample and score learn about partial trees, in at most max_bytes, until changed is
      * called; the least used is forgotten first. Results are the same. The memory is reserved
      * here, and used as it fills. max_bytes 0 goes back to keeping nothing. */
@@ -56,20 +95,68 @@ typedef struct topology_model_ops {
 
     /* While frozen, and until freeze is called again: sample and score are those of a flatter
      * distribution, in which the probabilities of every decision are raised to power, above 0
-     * and at most 1, and normalised. Proposals with longer tails come from it. */
+     * and at most 1, and normalised. Proposals with longer tails come from it. A model that can
+     * flatten has freeze too. */
     void (*flatten)(topology_model *m, double power);
 
-    /* log q of one tree in double by the plain definition (the oracle and run-time check). */
-    int (*reference)(topology_model *m, double *log_q, const int32_t *decision);
-
-    void (*free)(topology_model *m);
+    /* Another way to compute node embeddings, of enum embedding_method
+     * (density/artreeformer/embedding.h); the results are the same to rounding. */
+    int (*set_embedding)(topology_model *m, int method);
 } topology_model_ops;
 
 struct topology_model {
     const topology_model_ops *ops;
+    topology_config config; /* set by topology_model_create */
     int n_taxa;
-    params params;
+    params params; /* names begin with "tree."; empty in models without parameters */
     topology_work work;
 };
+
+/* The configuration of a kind with its defaults. */
+topology_config topology_config_default(const topology_kind *kind);
+
+/* ART_ERR_USAGE if the kind has no such key. Ranges are looked at in topology_model_create. */
+int topology_config_set(topology_config *c, const char *name, double value);
+
+/* The number of a key that the kind has. */
+double topology_config_get(const topology_config *c, const char *name);
+bool topology_config_has(const topology_config *c, const char *name);
+
+/* The row of a name in a table of kinds; NULL if there is none. */
+const topology_kind *topology_kind_find(const topology_kind *kinds, const char *name);
+
+/* A model with all parameters zero: initialise or load them, then call changed. ART_ERR_USAGE for
+ * a number out of its range and for n_taxa < 3. threads is borrowed and may be NULL. On failure
+ * *out is NULL. */
+int topology_model_create(topology_model **out, const topology_config *config, int n_taxa,
+                          pool *threads);
+void topology_model_free(topology_model *m); /* safe on NULL */
+
+const char *topology_model_name(const topology_model *m); /* of its kind */
+
+/* What not every model can do. */
+typedef enum topology_ability {
+    TOPOLOGY_GRADIENT,  /* be trained by gradients */
+    TOPOLOGY_CACHE,     /* profit from freeze */
+    TOPOLOGY_FLATTEN,   /* be flattened */
+    TOPOLOGY_EMBEDDING, /* choose how node embeddings are computed */
+} topology_ability;
+
+bool topology_model_can(const topology_model *m, topology_ability what);
+
+/* The operations, as they are described above. Where the model does not have them, initialise,
+ * changed and freeze do nothing (a model without a cache gives the same results), and gradient,
+ * flatten and set_embedding return ART_ERR_UNSUPPORTED. k may be 0. */
+int topology_model_sample(topology_model *m, int32_t *decision, double *log_q, int k, uint64_t seed,
+                          uint32_t purpose, uint32_t step, uint32_t first);
+int topology_model_score(topology_model *m, double *log_q, const int32_t *decision, int k);
+int topology_model_reference(topology_model *m, double *log_q, const int32_t *decision);
+int topology_model_gradient(topology_model *m, double *log_q, const int32_t *decision,
+                            const double *coefficient, int k);
+void topology_model_initialise(topology_model *m, uint64_t seed);
+void topology_model_changed(topology_model *m);
+int topology_model_freeze(topology_model *m, size_t max_bytes);
+int topology_model_flatten(topology_model *m, double power);
+int topology_model_set_embedding(topology_model *m, int method);
 
 #endif

@@ -29,9 +29,9 @@ void tree_draws_free(tree_draws *d)
 int tree_draws_fill(tree_draws *d, uint64_t seed, uint32_t first, int k)
 {
     int status =
-        d->trees->ops->sample(d->trees, d->decision, d->log_q, k, seed, RNG_SAMPLE, 0, first);
+        topology_model_sample(d->trees, d->decision, d->log_q, k, seed, RNG_SAMPLE, 0, first);
     if (!status && d->branches)
-        status = d->branches->ops->sample(d->branches, d->length, d->log_b, d->decision, k, seed,
-                                          RNG_SAMPLE_BRANCH, 0, first);
+        status = branch_model_sample(d->branches, d->length, d->log_b, d->decision, k, seed,
+                                     RNG_SAMPLE_BRANCH, 0, first);
     return status;
 }

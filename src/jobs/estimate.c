@@ -7,8 +7,6 @@
 #include "train/trainer.h"
 #include "train/variational_task.h"
 #include "collapsed/search.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "branch/evidence_batch.h"
 #include "subst/model_string.h"
 
@@ -34,10 +32,8 @@ static void trial_free(trial *j)
     if (j->task)
         j->task->ops->free(j->task);
     target_free(j->goal);
-    if (j->branches)
-        j->branches->ops->free(j->branches);
-    if (j->trees)
-        j->trees->ops->free(j->trees);
+    branch_model_free(j->branches);
+    topology_model_free(j->trees);
 }
 
 /* The fastest of a few steps of j's task. */
@@ -64,11 +60,11 @@ static double take_part(alignment *part, const alignment *a)
     return pow((double)a->n_taxa / part->n_taxa, 2);
 }
 
-static int make_trees(trial *j, int n_taxa, int hidden, int heads, pool *threads)
+static int make_trees(trial *j, int n_taxa, const topology_config *config, pool *threads)
 {
-    int status = artreeformer_create(&j->trees, n_taxa, hidden, heads, threads);
+    int status = topology_model_create(&j->trees, config, n_taxa, threads);
     if (!status)
-        j->trees->ops->initialise(j->trees, 1);
+        topology_model_initialise(j->trees, 1);
     return status;
 }
 
@@ -81,14 +77,14 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
     subst_model model;
     int status = model_string_parse(&model, "JC", &part, NULL);
     if (!status)
-        status = make_trees(&j, part.n_taxa, z->hidden, z->heads, threads);
+        status = make_trees(&j, part.n_taxa, &z->trees, threads);
     if (!status)
-        status = branch_lognormal_create(&j.branches, part.n_taxa, z->branch_hidden, threads);
+        status = branch_model_create(&j.branches, &z->branches, part.n_taxa, threads);
     if (!status)
         status = target_likelihood(&j.goal, &part, NULL, &model, k, threads);
     if (!status) {
         const particle_source source = {j.trees, j.branches, j.goal, PRIOR, 1};
-        j.branches->ops->initialise(j.branches, 1);
+        branch_model_initialise(j.branches, 1);
         status = variational_create(&j.task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     }
     if (!status)
@@ -124,7 +120,7 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     for (size_t i = 0; i < batch && !status; i++)
         weight[i] = 1;
     if (!status)
-        status = make_trees(&j, part.n_taxa, z->hidden, z->heads, threads);
+        status = make_trees(&j, part.n_taxa, &z->trees, threads);
     if (!status)
         status = density_create(&j.task, j.trees, decision, weight, batch, z->batch,
                                 PICKS_SYSTEMATIC, 1);

@@ -3,12 +3,14 @@
 #define JOBS_ESTIMATE_H
 
 #include "base/pool.h"
+#include "density/factory.h"
 #include "seq/alignment.h"
 
 typedef struct estimate_sizes {
-    int hidden, heads, branch_hidden; /* of the networks */
-    int batch;                        /* trees of a step of fitting */
-    int particles;                    /* of a step of vbpi */
+    topology_config trees;
+    branch_config branches;
+    int batch;     /* trees of a step of fitting */
+    int particles; /* of a step of vbpi */
 } estimate_sizes;
 
 /* Bytes are of the whole process. How many trees and steps it takes depends on the data. */
@@ -20,9 +22,9 @@ typedef struct estimate {
     double vbpi_step_seconds; /* at the start, when no work is shared */
 } estimate;
 
-/* Makes the models of `infer` with the given sizes, runs a few steps and fits a few trees. Of more
- * than ESTIMATE_TAXA taxa the networks take the first so many, and are scaled up: time and memory
- * of a step grow with the square of the number of taxa. */
+/* Makes the models of `infer` as they are configured, runs a few steps and fits a few trees. Of
+ * more than ESTIMATE_TAXA taxa the networks take the first so many, and are scaled up: time and
+ * memory of a step grow with the square of the number of taxa. */
 enum { ESTIMATE_TAXA = 60 };
 int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads);
 

@@ -3,7 +3,6 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "density/artreeformer/artreeformer_model.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
 #include "train/trainer_run.h"
@@ -80,9 +79,9 @@ static int make_run(fit_job *j, pool *threads)
                                 .report_every = s->report_every,
                                 .more = j->truth ? follow_truth : NULL,
                                 .context = j};
-    int status = artreeformer_create(&j->trees, t->taxa.count, s->hidden, s->heads, threads);
+    int status = topology_model_create(&j->trees, &s->trees, t->taxa.count, threads);
     if (!status) {
-        j->trees->ops->initialise(j->trees, s->seed);
+        topology_model_initialise(j->trees, s->seed);
         status = density_create(&j->task, j->trees, t->decision, t->weight, t->count, s->batch,
                                 s->picks, s->seed);
     }
@@ -120,8 +119,7 @@ void fit_job_free(fit_job *j)
     trainer_free(j->trainer);
     if (j->task)
         j->task->ops->free(j->task);
-    if (j->trees)
-        j->trees->ops->free(j->trees);
+    topology_model_free(j->trees);
     free(j);
 }
 
@@ -145,8 +143,6 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
         return ART_ERR_NOMEM;
     const model_contents contents = {.taxa = &j->data->taxa,
                                      .trees = j->trees,
-                                     .hidden = j->set.hidden,
-                                     .heads = j->set.heads,
                                      .average = j->trainer->trees.average,
                                      .settings = settings};
     int status = model_file_write(path, &contents, d);
@@ -156,8 +152,8 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
 
 json_t *fit_job_results(const fit_job *j, const fit_result *found)
 {
-    json_t *results =
-        json_pack("{s:s, s:I}", "model", j->trees->ops->name, "steps", (json_int_t)found->steps);
+    json_t *results = json_pack("{s:s, s:I}", "model", topology_model_name(j->trees), "steps",
+                                (json_int_t)found->steps);
     if (results && found->has_truth)
         put_divergence(results, found);
     return results;

@@ -10,7 +10,7 @@
 #ifndef JOBS_FIT_JOB_H
 #define JOBS_FIT_JOB_H
 
-#include "density/topology_model.h"
+#include "density/factory.h"
 #include "train/density_task.h"
 #include "train/divergence.h"
 #include "train/run.h"
@@ -19,7 +19,7 @@
 
 typedef struct fit_settings {
     uint64_t seed;
-    int hidden, heads; /* of the network */
+    topology_config trees; /* the model of topologies */
     train_settings training;
     int batch; /* trees of a step */
     batch_picks picks;

@@ -2,8 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "density/artreeformer/artreeformer_model.h"
-#include "density/lognormal/branch_lognormal.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
 #include "jobs/variational_run.h"
@@ -41,13 +39,13 @@ static int make_models(infer_job *j)
 {
     const infer_settings *s = &j->set;
     const int n = j->data->alignment.n_taxa;
-    int status = artreeformer_create(&j->trees, n, s->hidden, s->heads, j->threads);
+    int status = topology_model_create(&j->trees, &s->trees, n, j->threads);
     if (!status)
-        status = branch_lognormal_create(&j->branches, n, s->branch_hidden, j->threads);
+        status = branch_model_create(&j->branches, &s->branches, n, j->threads);
     if (status)
         return status;
-    j->trees->ops->initialise(j->trees, s->seed);
-    j->branches->ops->initialise(j->branches, s->seed);
+    topology_model_initialise(j->trees, s->seed);
+    branch_model_initialise(j->branches, s->seed);
     return ART_OK;
 }
 
@@ -117,10 +115,8 @@ void infer_job_free(infer_job *j)
         j->task->ops->free(j->task);
     target_free(j->goal);
     branch_posterior_free(&j->posterior);
-    if (j->branches)
-        j->branches->ops->free(j->branches);
-    if (j->trees)
-        j->trees->ops->free(j->trees);
+    branch_model_free(j->branches);
+    topology_model_free(j->trees);
     free(j);
 }
 
@@ -183,11 +179,8 @@ static int write_model(infer_job *j, const infer_description *about, const char 
     }
     const model_contents contents = {.taxa = &j->data->taxa,
                                      .trees = j->trees,
-                                     .hidden = j->set.hidden,
-                                     .heads = j->set.heads,
                                      .average = j->trainer ? j->trainer->trees.average : NULL,
                                      .branches = j->branches,
-                                     .branch_hidden = j->set.branch_hidden,
                                      .substitution = about->model,
                                      .settings = about->settings ? about->settings : prior};
     int status = model_file_write(path, &contents, d);

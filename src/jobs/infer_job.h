@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "collapsed/driver.h"
+#include "density/factory.h"
 #include "jobs/dataset.h"
 #include "results/evaluation.h"
 #include "subst/subst_model.h"
@@ -24,9 +25,9 @@ typedef enum infer_method { INFER_COLLAPSED, INFER_VBPI } infer_method;
 typedef struct infer_settings {
     infer_method method;
     uint64_t seed;
-    double prior_rate; /* of the exponential prior on branch lengths */
-    int hidden, heads; /* of the network of topologies */
-    int branch_hidden; /* of the network of branch lengths */
+    double prior_rate;      /* of the exponential prior on branch lengths */
+    topology_config trees;  /* the model of topologies */
+    branch_config branches; /* and of branch lengths */
     /* Collapsed. */
     collapsed_settings collapsed;
     /* VBPI. */

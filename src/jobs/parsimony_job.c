@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "density/artreeformer/artreeformer_model.h"
 #include "density/model_file.h"
 #include "io/output.h"
 #include "jobs/variational_run.h"
@@ -36,10 +35,10 @@ static int make_run(parsimony_job *j, pool *threads)
                                 .report_every = s->report_every};
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
     const alignment *a = &j->data->alignment;
-    int status = artreeformer_create(&j->trees, a->n_taxa, s->hidden, s->heads, threads);
+    int status = topology_model_create(&j->trees, &s->trees, a->n_taxa, threads);
     if (status)
         return status;
-    j->trees->ops->initialise(j->trees, s->seed);
+    topology_model_initialise(j->trees, s->seed);
     status = target_parsimony(&j->goal, a, j->data->row, s->gap, batch, threads);
     j->source = (particle_source){.trees = j->trees, .goal = j->goal, .seed = s->seed};
     if (!status)
@@ -79,8 +78,7 @@ void parsimony_job_free(parsimony_job *j)
     if (j->task)
         j->task->ops->free(j->task);
     target_free(j->goal);
-    if (j->trees)
-        j->trees->ops->free(j->trees);
+    topology_model_free(j->trees);
     free(j);
 }
 
@@ -153,11 +151,8 @@ int parsimony_job_write(parsimony_job *j, const parsimony_result *found, const c
     char *path = NULL;
     if (asprintf(&path, "%s%s", prefix, PARSIMONY_SUFFIXES[0]) < 0)
         return ART_ERR_NOMEM;
-    const model_contents contents = {.taxa = &j->data->taxa,
-                                     .trees = j->trees,
-                                     .hidden = j->set.hidden,
-                                     .heads = j->set.heads,
-                                     .settings = settings};
+    const model_contents contents = {
+        .taxa = &j->data->taxa, .trees = j->trees, .settings = settings};
     int status = model_file_write(path, &contents, d);
     free(path);
     if (!status)

@@ -3,6 +3,7 @@
 #ifndef JOBS_PARSIMONY_JOB_H
 #define JOBS_PARSIMONY_JOB_H
 
+#include "density/factory.h"
 #include "jobs/dataset.h"
 #include "pars/parsimony.h"
 #include "results/evaluation.h"
@@ -13,7 +14,7 @@
 typedef struct parsimony_settings {
     uint64_t seed;
     parsimony_gap gap;
-    int hidden, heads; /* of the network */
+    topology_config trees; /* the model of topologies */
     train_settings training;
     int particles;
     estimator estimator;

@@ -28,7 +28,7 @@ int evaluator_create(evaluator **out, const particle_source *source, const taxa 
         posterior_init(&e->posterior, names, (int)set->sample,
                        has_lengths ? ROWS_BY_WEIGHT : ROWS_AS_DRAWN, has_lengths, source->seed);
     if (!status)
-        status = e->trees->ops->freeze(e->trees, (size_t)set->cache);
+        status = topology_model_freeze(e->trees, (size_t)set->cache);
     if (!status)
         status = evidence_sampling_create(&e->sampling, source, &plan);
     if (status)
@@ -44,7 +44,7 @@ void evaluator_free(evaluator *e)
         return;
     evidence_sampling_free(e->sampling);
     posterior_free(&e->posterior);
-    e->trees->ops->freeze(e->trees, 0);
+    topology_model_freeze(e->trees, 0);
     free(e);
 }
 

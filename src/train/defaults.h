@@ -1,10 +1,7 @@
-/* defaults.h: the sizes and schedules of those who say nothing, in the program and in the library.
- */
+/* defaults.h: the schedules of those who say nothing, in the program and in the library. The sizes
+ * of networks are in density/factory.h. */
 #ifndef TRAIN_DEFAULTS_H
 #define TRAIN_DEFAULTS_H
-
-/* Networks. */
-enum { DEFAULT_HIDDEN = 100, DEFAULT_HEADS = 4, DEFAULT_BRANCH_HIDDEN = 100 };
 
 /* Of topologies and lengths learned together. */
 enum {

@@ -76,10 +76,10 @@ static int density_step(task *t, task_step *out, uint32_t step, double anneal)
     (void)anneal;
     density *s = (density *)t;
     int distinct = fill_batch(s, step);
-    int status = t->trees ? t->trees->ops->gradient(t->trees, s->log_q, s->decision, s->coefficient,
+    int status = t->trees ? topology_model_gradient(t->trees, s->log_q, s->decision, s->coefficient,
                                                     s->batch)
-                          : t->branches->ops->gradient(t->branches, s->log_q, s->length,
-                                                       s->decision, s->coefficient, s->batch);
+                          : branch_model_gradient(t->branches, s->log_q, s->length, s->decision,
+                                                  s->coefficient, s->batch);
     double sum = 0;
     for (int i = 0; i < s->batch; i++)
         sum += s->log_q[i];
@@ -134,9 +134,13 @@ static void set_weights(density *s, const double *weight)
 /* The task of a half-filled one: models, trees, lengths, sizes and seed are given. */
 static int create(task **out, const density *given, const double *weight, int n_taxa)
 {
+    const task *of = &given->base;
     *out = NULL;
     if (given->count == 0 || given->batch < 1)
         return ART_ERR_USAGE;
+    if (of->trees ? !topology_model_can(of->trees, TOPOLOGY_GRADIENT)
+                  : !branch_model_can(of->branches, BRANCH_GRADIENT))
+        return ART_ERR_UNSUPPORTED;
     density *s = mem_zeros(1, sizeof *s);
     if (!s)
         return ART_ERR_NOMEM;

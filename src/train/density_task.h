@@ -12,7 +12,7 @@ typedef enum batch_picks {
 } batch_picks;
 
 /* decision [count][N-3] is borrowed; weight [count] is normalised here and copied; batch >= 1.
- * *out is freed through its ops. */
+ * ART_ERR_UNSUPPORTED for models without gradient. *out is freed through its ops. */
 int density_create(task **out, topology_model *trees, const int32_t *decision, const double *weight,
                    size_t count, int batch, batch_picks picks, uint64_t seed);
 

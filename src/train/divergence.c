@@ -39,7 +39,7 @@ int divergence_of_mixture(divergence *out, topology_model *m, const tree_set *li
     for (size_t first = 0; first < count && !status; first += (size_t)batch) {
         size_t left = count - first;
         int k = left < (size_t)batch ? (int)left : batch;
-        status = m->ops->score(m, log_q, decision + first * n, k);
+        status = topology_model_score(m, log_q, decision + first * n, k);
         if (!status && listed)
             mix(log_q, listed, share, decision + first * n, k);
         for (int i = 0; i < k && !status; i++) {

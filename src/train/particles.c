@@ -50,13 +50,12 @@ double log_prior(const double *length, int n_taxa, branch_prior prior)
 
 int particles_draw(particles *p, const particle_source *source, particle_stream stream)
 {
-    int status =
-        source->trees->ops->sample(source->trees, p->decision, p->log_q, p->k, source->seed,
-                                   stream.tree_purpose, stream.step, stream.first);
+    int status = topology_model_sample(source->trees, p->decision, p->log_q, p->k, source->seed,
+                                       stream.tree_purpose, stream.step, stream.first);
     if (!status && source->branches) {
-        status = source->branches->ops->sample(source->branches, p->length, p->log_b, p->decision,
-                                               p->k, source->seed, stream.branch_purpose,
-                                               stream.step, stream.first);
+        status =
+            branch_model_sample(source->branches, p->length, p->log_b, p->decision, p->k,
+                                source->seed, stream.branch_purpose, stream.step, stream.first);
         size_t edges = (size_t)(2 * p->n_taxa - 3);
         for (int i = 0; i < p->k; i++)
             p->log_prior[i] = log_prior(p->length + (size_t)i * edges, p->n_taxa, source->prior);

@@ -17,9 +17,9 @@ int task_agree(const char *what, double fast, double plain, double tolerance, di
 static int verify_topology(topology_model *trees, const int32_t *decision, diag *d)
 {
     double fast, plain;
-    int status = trees->ops->score(trees, &fast, decision, 1);
+    int status = topology_model_score(trees, &fast, decision, 1);
     if (!status)
-        status = trees->ops->reference(trees, &plain, decision);
+        status = topology_model_reference(trees, &plain, decision);
     if (status)
         return status;
     /* float rounding through some dozens of steps; a fault of code or machine is far larger */
@@ -30,9 +30,9 @@ static int verify_lengths(branch_model *branches, const int32_t *decision, const
                           diag *d)
 {
     double fast, plain;
-    int status = branches->ops->score(branches, &fast, length, decision, 1);
+    int status = branch_model_score(branches, &fast, length, decision, 1);
     if (!status)
-        status = branches->ops->reference(branches, &plain, length, decision);
+        status = branch_model_reference(branches, &plain, length, decision);
     if (status)
         return status;
     /* Float rounding of the moments, some 1e-7 an edge, counts in units of the deviation of a log

@@ -73,9 +73,9 @@ void trainer_free(trainer *t)
 static void changed(task *job)
 {
     if (job->trees)
-        job->trees->ops->changed(job->trees);
+        topology_model_changed(job->trees);
     if (job->branches)
-        job->branches->ops->changed(job->branches);
+        branch_model_changed(job->branches);
 }
 
 double trainer_anneal(const trainer *t)
@@ -195,7 +195,7 @@ void trainer_swap_average(trainer *t)
         p->value[i] = t->trees.average[i];
         t->trees.average[i] = value;
     }
-    t->job->trees->ops->changed(t->job->trees);
+    topology_model_changed(t->job->trees);
 }
 
 /* Of an optimiser's tensors in a checkpoint. */

@@ -31,7 +31,7 @@ static int branch_gradient(variational *v, double anneal)
             slope[e] =
                 -v->share[i] * (anneal * slope[e] + branch_prior_first(v->source.prior, length[e]));
     }
-    return v->base.branches->ops->backward(v->base.branches, v->draws.slope, v->share);
+    return branch_model_backward(v->base.branches, v->draws.slope, v->share);
 }
 
 static int variational_step(task *t, task_step *out, uint32_t step, double anneal)
@@ -53,7 +53,7 @@ static int variational_step(task *t, task_step *out, uint32_t step, double annea
     }
     if (!isfinite(bound))
         return ART_OK; /* the loop's policy decides; there is no gradient to add */
-    status = t->trees->ops->gradient(t->trees, NULL, p->decision, v->dlogq, p->k);
+    status = topology_model_gradient(t->trees, NULL, p->decision, v->dlogq, p->k);
     if (!status && t->branches)
         status = branch_gradient(v, anneal);
     return status;
@@ -103,6 +103,9 @@ int variational_create(task **out, const particle_source *source, int k, estimat
     *out = NULL;
     if (k < (kind == ESTIMATOR_RWS ? 1 : 2))
         return ART_ERR_USAGE;
+    if (!topology_model_can(source->trees, TOPOLOGY_GRADIENT) ||
+        (source->branches && !branch_model_can(source->branches, BRANCH_BACKWARD)))
+        return ART_ERR_UNSUPPORTED;
     variational *v = mem_zeros(1, sizeof *v);
     if (!v)
         return ART_ERR_NOMEM;

@@ -8,8 +8,8 @@
 #include "train/particles.h"
 #include "train/task.h"
 
-/* k is the number of particles. What source points to is borrowed. *out is freed through its ops.
- */
+/* k is the number of particles. What source points to is borrowed. ART_ERR_UNSUPPORTED
+ * for models without gradient. *out is freed through its ops. */
 int variational_create(task **out, const particle_source *source, int k, estimator kind);
 
 /* The best value of the target seen so far (-inf before the first step), and the distinct

@@ -71,11 +71,6 @@ static void table_initialise(topology_model *m, uint64_t seed)
         params_value(&m->params, 0)[t] = (real)(0.1 * rng_normal(&r));
 }
 
-static void table_changed(topology_model *m)
-{
-    (void)m;
-}
-
 static int table_plain(topology_model *m, double *log_q, const int32_t *decision)
 {
     return table_score(m, log_q, decision, 1);
@@ -87,23 +82,25 @@ static void table_free(topology_model *m)
     free(m);
 }
 
-static const topology_model_ops OPS = {.name = "table",
-                                       .sample = table_sample,
+static const topology_model_ops OPS = {.sample = table_sample,
                                        .score = table_score,
                                        .gradient = table_gradient,
                                        .initialise = table_initialise,
-                                       .changed = table_changed,
                                        .reference = table_plain,
                                        .free = table_free};
 
-int table_model_create(topology_model **out)
+static int table_create(topology_model **out, const topology_config *config, int n_taxa,
+                        pool *threads)
 {
+    (void)config, (void)threads;
     *out = NULL;
+    if (n_taxa != TABLE_TAXA)
+        return ART_ERR_USAGE;
     topology_model *m = mem_zeros(1, sizeof *m);
     if (!m)
         return ART_ERR_NOMEM;
     m->ops = &OPS;
-    m->n_taxa = TABLE_TAXA;
+    m->n_taxa = n_taxa;
     int status = params_add(&m->params, "tree.logit", TABLE_TREES, 0);
     if (!status)
         status = params_alloc(&m->params);
@@ -112,4 +109,12 @@ int table_model_create(topology_model **out)
     else
         *out = m;
     return status;
+}
+
+static const topology_kind TABLE = {"table", NULL, table_create};
+
+int table_model_create(topology_model **out)
+{
+    const topology_config config = topology_config_default(&TABLE);
+    return topology_model_create(out, &config, TABLE_TAXA, NULL);
 }

@@ -8,7 +8,7 @@
 
 enum { TABLE_TAXA = 5, TABLE_TREES = 15 };
 
-/* *out is freed through its ops. */
+/* Through the factory, as a kind of its own. */
 int table_model_create(topology_model **out);
 
 #endif

@@ -50,8 +50,9 @@ static int put_estimate(session *s, const alignment *a)
     char text[FORMAT_SIZE];
     pool *threads = NULL;
     estimate e = {0};
-    const estimate_sizes sizes = {DEFAULT_HIDDEN, DEFAULT_HEADS, DEFAULT_BRANCH_HIDDEN,
-                                  NETWORK_FIT_BATCH, VBPI_PARTICLES};
+    const estimate_sizes sizes = {artreeformer_config(DEFAULT_HIDDEN, DEFAULT_HEADS),
+                                  lognormal_config(DEFAULT_BRANCH_HIDDEN), NETWORK_FIT_BATCH,
+                                  VBPI_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
         status = estimate_infer(&e, a, &sizes, threads);

@@ -150,8 +150,7 @@ static int read_trees(session *s, const settings *o, tree_set *trees, tree_set *
 static fit_settings plan_of(const settings *o)
 {
     fit_settings plan = {.seed = (uint64_t)o->common.seed,
-                         .hidden = (int)o->training.hidden,
-                         .heads = (int)o->training.heads,
+                         .trees = training_config(&o->training),
                          .training = training_plan(&o->training),
                          .batch = (int)o->batch,
                          .picks = (batch_picks)o->picks,

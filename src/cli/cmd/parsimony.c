@@ -57,8 +57,7 @@ static parsimony_settings plan_of(const settings *o)
 {
     parsimony_settings plan = {.seed = (uint64_t)o->common.seed,
                                .gap = (parsimony_gap)o->gap,
-                               .hidden = (int)o->training.hidden,
-                               .heads = (int)o->training.heads,
+                               .trees = training_config(&o->training),
                                .training = training_plan(&o->training),
                                .particles = (int)o->variational.particles,
                                .estimator = (estimator)o->variational.estimator,

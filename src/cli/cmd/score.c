@@ -36,7 +36,7 @@ typedef struct batch {
 
 static int put_batch(batch *b, topology_model *m, output *table)
 {
-    int status = m->ops->score(m, b->log_q, b->decision, b->count);
+    int status = topology_model_score(m, b->log_q, b->decision, b->count);
     for (int i = 0; i < b->count && status == ART_OK; i++)
         output_printf(table, "%zu\t%.9g\n", ++b->done, b->log_q[i]);
     b->count = 0;

@@ -374,8 +374,15 @@ static int model_plain(topology_model *m, double *log_q, const int32_t *decision
                   : network_ref(log_q, NULL, &m->params, m->n_taxa, a->d, a->heads, decision);
 }
 
+static int model_set_embedding(topology_model *m, int method)
+{
+    if (method < 0 || method > EMBEDDING_SQUARED)
+        return ART_ERR_USAGE;
+    model_changed(m);
+    return engine_embedding(&self(m)->engine, (embedding_method)method);
+}
+
 static const topology_model_ops artreeformer_ops = {
-    .name = "artreeformer",
     .sample = model_sample,
     .score = model_score,
     .gradient = model_gradient,
@@ -383,6 +390,7 @@ static const topology_model_ops artreeformer_ops = {
     .changed = model_changed,
     .freeze = model_freeze,
     .flatten = model_flatten,
+    .set_embedding = model_set_embedding,
     .reference = model_plain,
     .free = model_free,
 };
@@ -408,10 +416,4 @@ int artreeformer_create(topology_model **out, int n_taxa, int hidden, int heads,
     else
         *out = &a->base;
     return status;
-}
-
-int artreeformer_embedding(topology_model *m, embedding_method method)
-{
-    model_changed(m);
-    return engine_embedding(&self(m)->engine, method);
 }

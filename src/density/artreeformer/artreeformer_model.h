@@ -14,15 +14,12 @@
 #ifndef ARTREEFORMER_ARTREEFORMER_MODEL_H
 #define ARTREEFORMER_ARTREEFORMER_MODEL_H
 
-#include "density/artreeformer/embedding.h"
 #include "density/topology_model.h"
 
 /* A model with all weights zero; initialise or load them, then call changed. n_taxa >= 3, heads
- * divides hidden: otherwise ART_ERR_USAGE. threads is borrowed and may be NULL. Free with
- * (*out)->ops->free(*out). */
+ * divides hidden: otherwise ART_ERR_USAGE. threads is borrowed and may be NULL. The model has
+ * no configuration yet: that is for topology_model_create (density/factory.h), which everybody
+ * but the tests of this model calls. */
 int artreeformer_create(topology_model **out, int n_taxa, int hidden, int heads, pool *threads);
-
-/* Another way to the node embeddings (the results are the same to rounding; slower). */
-int artreeformer_embedding(topology_model *m, embedding_method method);
 
 #endif

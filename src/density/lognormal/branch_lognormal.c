@@ -489,7 +489,6 @@ static void free_model(branch_model *base)
 }
 
 static const branch_model_ops OPS = {
-    .name = "lognormal",
     .sample = sample,
     .score = score,
     .gradient = gradient,

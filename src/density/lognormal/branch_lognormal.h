@@ -25,7 +25,8 @@
 enum { BRANCH_KEPT = 32, BRANCH_KEPT_BYTES = 1 << 26, BRANCH_HIDDEN_MAX = 1 << 14 };
 
 /* n_taxa >= 3, hidden >= 1. team may be NULL and must outlive the model. All parameters are
- * zero until ops->initialise or a load. Freed with ops->free. */
+ * zero until they are initialised or loaded. The model has no configuration yet: that is for
+ * branch_model_create (density/factory.h), which everybody but the tests of this model calls. */
 int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *team);
 
 /* mean and log_std [k][2N-3] of given trees, clamped. What backward needs is kept. */

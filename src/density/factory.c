@@ -1,0 +1,79 @@
+#include "density/factory.h"
+
+#include "density/artreeformer/artreeformer_model.h"
+#include "density/lognormal/branch_lognormal.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+/* Hidden sizes: the limit of the branch model, and far beyond what is useful. */
+enum { HIDDEN_MAX = BRANCH_HIDDEN_MAX };
+
+static int create_artreeformer(topology_model **out, const topology_config *config, int n_taxa,
+                               pool *threads)
+{
+    return artreeformer_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"),
+                               (int)topology_config_get(config, "n_head"), threads);
+}
+
+static int create_lognormal(branch_model **out, const branch_config *config, int n_taxa,
+                            pool *threads)
+{
+    return branch_lognormal_create(out, n_taxa, (int)branch_config_get(config, "branch_hidden_dim"),
+                                   threads);
+}
+
+static const config_key ARTREEFORMER_KEYS[] = {
+    {.name = "hidden_dim",
+     .initial = DEFAULT_HIDDEN,
+     .least = 1,
+     .most = HIDDEN_MAX,
+     .is_whole = true,
+     .tensor = "tree.mlp.0.weight"},
+    {.name = "n_head",
+     .initial = DEFAULT_HEADS,
+     .least = 1,
+     .most = HIDDEN_MAX,
+     .is_whole = true,
+     .divides = "hidden_dim"},
+    {.name = NULL},
+};
+
+static const config_key LOGNORMAL_KEYS[] = {
+    {.name = "branch_hidden_dim",
+     .initial = DEFAULT_BRANCH_HIDDEN,
+     .least = 1,
+     .most = HIDDEN_MAX,
+     .is_whole = true,
+     .tensor = "branch.mean_std_net.net.0.weight"},
+    {.name = NULL},
+};
+
+const topology_kind TOPOLOGY_KINDS[] = {
+    {"artreeformer", ARTREEFORMER_KEYS, create_artreeformer},
+    {.name = NULL},
+};
+
+const branch_kind BRANCH_KINDS[] = {
+    {"lognormal", LOGNORMAL_KEYS, create_lognormal},
+    {.name = NULL},
+};
+
+topology_config artreeformer_config(int hidden, int heads)
+{
+    topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "artreeformer"));
+    int status = topology_config_set(&c, "hidden_dim", hidden);
+    if (!status)
+        status = topology_config_set(&c, "n_head", heads);
+    assert(!status);
+    return c;
+}
+
+branch_config lognormal_config(int hidden)
+{
+    branch_config c = branch_config_default(branch_kind_find(BRANCH_KINDS, "lognormal"));
+    int status = branch_config_set(&c, "branch_hidden_dim", hidden);
+    assert(!status);
+    (void)status;
+    return c;
+}
