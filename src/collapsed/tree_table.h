@@ -16,6 +16,7 @@
 #define COLLAPSED_TREE_TABLE_H
 
 #include "base/diag.h"
+#include "base/hash_index.h"
 #include "io/safetensors.h"
 
 #include <stdbool.h>
@@ -49,8 +50,7 @@ typedef struct tree_table {
     int64_t evicted;   /* trees that had to go */
     int64_t refused;   /* trees that were not taken because of floor */
     size_t room;       /* of the arrays */
-    uint32_t *slot;    /* open addressing: number + 1, 0 where empty */
-    size_t slots;
+    hash_index index;  /* of the decisions */
     int64_t counts[2]; /* what a checkpoint holds of the scalars */
     double levels[2];
 } tree_table;

@@ -9,7 +9,7 @@
 #ifndef SEQ_ROWS_H
 #define SEQ_ROWS_H
 
-#include "base/hash_set.h"
+#include "base/hash_index.h"
 #include "io/input.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ typedef struct rows {
     size_t count, room;
     piece *piece; /* [n_pieces], in the order of the text */
     size_t n_pieces, piece_room;
-    hash_set names;
+    hash_index names;
     uint16_t symbol[256]; /* symbols.h; a reader may change it */
 } rows;
 
