@@ -35,8 +35,7 @@ static void finds_the_first_of_equals(void **state)
                     expected++;
                 assert_int_equal(hash_index_find(&x, hash, is_number, item, &item[i]),
                                  expected < i ? (int64_t)expected : HASH_NONE);
-                check_status(
-                    hash_index_intern(&x, &found, i, hash, is_number, item, &item[i]));
+                check_status(hash_index_intern(&x, &found, i, hash, is_number, item, &item[i]));
                 assert_int_equal(found, expected);
                 count += found == i;
                 assert_int_equal(x.count, count);

@@ -2,11 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/format.h"
-#include "io/tensor_parts.h"
 #include "cli/banner.h"
 #include "cli/progress.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,24 +54,20 @@ static int begin_answer(work *w)
     return final_sampling_create(&w->a, w->c, w->j->branches, &w->j->data.taxa, &w->plan);
 }
 
-static int save(void *context, safetensors *s)
+static int fields(void *context, saved_state *s)
 {
     work *w = context;
-    int status = rounds_save(w->c, s);
-    return status || !w->a ? status : final_sampling_save(w->a, s);
-}
-
-static int load(void *context, safetensors *s, const char *file, diag *d)
-{
-    work *w = context;
-    int status = rounds_load(w->c, s, file, d);
-    w->rounds = w->c->n_rounds;
-    if (status || !tree_sampler_is_saved(s))
-        return status;
-    if (w->c->stage != ROUNDS_DONE)
-        return tensor_parts_error(d, file, "an answer before the end of the rounds");
-    status = begin_answer(w);
-    return status ? status : final_sampling_load(w->a, s, file, d);
+    bool has_answer = w->a != NULL;
+    rounds_fields(w->c, s);
+    state_bool(s, "final.has_begun", &has_answer);
+    if (state_loaded(s)) {
+        w->rounds = w->c->n_rounds;
+        if (has_answer && w->c->stage != ROUNDS_DONE)
+            state_refuse(s, "an answer before the end of the rounds");
+        else if (has_answer)
+            state_fail(s, begin_answer(w));
+    }
+    return s->status || !has_answer ? s->status : final_sampling_fields(w->a, s);
 }
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -126,7 +120,7 @@ static void show(work *w)
         progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], total,
                        done);
     w->shown = c->stage;
-    if (fits && c->fit.fit_kl < DBL_MAX)
+    if (fits && isfinite(c->fit.fit_kl))
         progress_update(&w->line, done, "%.4f nats from the table", c->fit.fit_kl);
     else
         progress_update(&w->line, done, "round %d", c->n_rounds + 1);
@@ -303,7 +297,7 @@ int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options
     work w = {.j = j,
               .plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
                        (size_t)set->cache, (uint64_t)j->run.session->common->seed}};
-    const run_work face = {&w, save, load, where, true};
+    const run_work face = {&w, fields, where, true};
     branch_posterior problem = {0};
     char memory[FORMAT_SIZE], table[FORMAT_SIZE];
     session *s = j->run.session;

@@ -100,10 +100,13 @@ static int forget(run *r, const char *prefix)
     return checkpoint_remove(prefix, d);
 }
 
-static double checkpoint_number(const run *r, const char *key)
+static int place_fields(run_place *p, saved_state *s)
 {
-    const char *text = safetensors_get(&r->checkpoint, key);
-    return text ? strtod(text, NULL) : 0;
+    state_i64_in(s, "run.metrics_bytes", &p->metrics_bytes, 0, INT64_MAX);
+    state_i64_in(s, "run.log_bytes", &p->log_bytes, 0, INT64_MAX);
+    state_f64(s, "run.seconds", &p->seconds);
+    state_f64(s, "run.cut_by", &p->cut_by);
+    return s->status;
 }
 
 static int look_for_checkpoint(run *r, const char *prefix)
@@ -112,19 +115,19 @@ static int look_for_checkpoint(run *r, const char *prefix)
         return ART_OK;
     char text[1024];
     diag *d = &r->session->diag;
-    int status = checkpoint_read(&r->checkpoint, r->checkpoint_name, sizeof r->checkpoint_name,
-                                 &r->checkpoint_is_damaged, prefix, d);
+    int status = checkpoint_read(&r->checkpoint, &r->checkpoint_is_damaged, prefix, d);
     if (status)
         return status;
-    const char *said = safetensors_get(&r->checkpoint, "run");
+    const char *said = safetensors_get(&r->checkpoint.tensors, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!before || identity_difference(text, sizeof text, before, r->identity))
-        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = r->checkpoint_name},
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = r->checkpoint.file},
                             "the checkpoint is of another run: %s -- give the same options and "
                             "data, another --prefix, or --redo to start anew",
                             before ? text : "it does not say of which");
     else
-        r->resumed = true;
+        status = place_fields(&r->before, &r->checkpoint);
+    r->resumed = status == ART_OK;
     json_decref(before);
     return status;
 }
@@ -134,8 +137,7 @@ static int open_metrics(run *r)
     char *path = session_path(r->session, ".metrics.jsonl");
     if (!path)
         return ART_ERR_NOMEM;
-    int64_t keep = r->resumed ? (int64_t)checkpoint_number(r, "metrics_bytes") : 0;
-    int status = output_append(&r->metrics, path, keep, &r->session->diag);
+    int status = output_append(&r->metrics, path, r->before.metrics_bytes, &r->session->diag);
     free(path);
     return status;
 }
@@ -193,8 +195,8 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
         status = look_for_checkpoint(r, prefix);
     signals_listen();
     if (!status)
-        status = session_begin(s, default_prefix, suffixes + 1,
-                               r->resumed ? (int64_t)checkpoint_number(r, "log_bytes") : -1);
+        status =
+            session_begin(s, default_prefix, suffixes + 1, r->resumed ? r->before.log_bytes : -1);
     if (!status)
         output_sweep(prefix);
     if (!status && s->common->redo)
@@ -204,8 +206,7 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
         status = session_pool(s, &r->threads);
     if (!status)
         status = open_metrics(r);
-    r->seconds_before = r->resumed ? checkpoint_number(r, "seconds") : 0;
-    r->cut_by = r->resumed ? checkpoint_number(r, CUT) : 0;
+    r->cut_by = r->before.cut_by;
     r->last_saved = clock_seconds();
     session_notes(s);
     if (!status)
@@ -215,7 +216,7 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
 
 double run_seconds(const run *r)
 {
-    return r->seconds_before + clock_seconds() - r->session->started;
+    return r->before.seconds + clock_seconds() - r->session->started;
 }
 
 static bool out_of_time(const run *r)
@@ -228,39 +229,27 @@ bool run_should_stop(const run *r)
     return signals_stop() || (r->has_advanced && out_of_time(r));
 }
 
-static int set_number(safetensors *s, const char *key, double value)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.17g", value);
-    return safetensors_set(s, key, text);
-}
-
 int run_save(run *r, const run_work *w)
 {
     double began = clock_seconds();
-    safetensors s = {0};
+    saved_state s = {0};
     session *own = r->session;
     char *identity = json_dumps(r->identity, JSON_COMPACT);
     int status = identity ? output_sync(&r->metrics) : ART_ERR_NOMEM;
     if (!status)
         status = output_sync(&own->log.file);
     if (!status)
-        status = safetensors_set(&s, "run", identity);
+        status = safetensors_set(&s.tensors, "run", identity);
+    run_place now = {r->metrics.length, own->log.file.length, run_seconds(r), r->cut_by};
     if (!status)
-        status = set_number(&s, "metrics_bytes", (double)r->metrics.length);
+        status = place_fields(&now, &s);
     if (!status)
-        status = set_number(&s, "log_bytes", (double)own->log.file.length);
-    if (!status)
-        status = set_number(&s, "seconds", run_seconds(r));
-    if (!status)
-        status = set_number(&s, CUT, r->cut_by);
-    if (!status)
-        status = w->save(w->context, &s);
+        status = w->fields(w->context, &s);
     if (!status)
         status = checkpoint_write(&s, own->prefix, r->checkpoint_is_damaged, &own->diag);
     if (!status)
         r->checkpoint_is_damaged = false;
-    safetensors_free(&s);
+    saved_state_free(&s);
     free(identity);
     r->last_saved = clock_seconds();
     r->save_cost = r->last_saved - began;
@@ -317,15 +306,15 @@ int run_resume(run *r, const run_work *w)
         return ART_OK;
     session *s = r->session;
     char where[128];
-    int status = w->load(w->context, &r->checkpoint, r->checkpoint_name, &s->diag);
+    int status = w->fields(w->context, &r->checkpoint);
     if (!status)
-        status = safetensors_unused(&r->checkpoint, r->checkpoint_name, &s->diag);
-    safetensors_free(&r->checkpoint);
-    if (status)
-        return status;
-    w->where(w->context, where, sizeof where);
-    log_info(&s->log, "going on from %s at %s", r->checkpoint_name, where);
-    return ART_OK;
+        status = saved_state_end(&r->checkpoint);
+    if (!status) {
+        w->where(w->context, where, sizeof where);
+        log_info(&s->log, "going on from %s at %s", r->checkpoint.file, where);
+    }
+    saved_state_free(&r->checkpoint);
+    return status;
 }
 
 /* Saves and says how to go on. */
@@ -365,14 +354,9 @@ int run_metrics(run *r, int64_t step, json_t *more)
     return output_flush(&r->metrics);
 }
 
-static int save_trainer(void *context, safetensors *s)
+static int fields_of_trainer(void *context, saved_state *s)
 {
-    return trainer_save(context, s);
-}
-
-static int load_trainer(void *context, safetensors *s, const char *file, diag *d)
-{
-    return trainer_load(context, s, file, d);
+    return trainer_fields(context, s);
 }
 
 static void say_step(void *context, char *text, size_t size)
@@ -384,7 +368,7 @@ static void say_step(void *context, char *text, size_t size)
 int run_train(run *r, trainer *t, const run_view *view)
 {
     session *s = r->session;
-    const run_work work = {t, save_trainer, load_trainer, say_step, false};
+    const run_work work = {t, fields_of_trainer, say_step, false};
     int status = run_resume(r, &work);
     char memory[FORMAT_SIZE];
     if (!status)
@@ -459,7 +443,7 @@ int results_number(json_t *results, const char *key, double value)
 void run_close(run *r)
 {
     output_close(&r->metrics, r->session ? &r->session->diag : NULL);
-    safetensors_free(&r->checkpoint);
+    saved_state_free(&r->checkpoint);
     pool_free(r->threads);
     json_decref(r->identity);
     memset(r, 0, sizeof *r);

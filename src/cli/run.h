@@ -16,7 +16,7 @@
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 #include "cli/session.h"
 #include "train/trainer.h"
 
@@ -38,6 +38,14 @@ typedef struct run_settings {
 extern const option RUN_OPTIONS[];    /* --time-limit --checkpoint-every */
 extern const option REPORT_OPTIONS[]; /* --report-every */
 
+/* What a checkpoint says of the run itself. */
+typedef struct run_place {
+    int64_t metrics_bytes; /* lengths of files that the run adds to */
+    int64_t log_bytes;
+    double seconds; /* of all sessions so far */
+    double cut_by;  /* as that of the run */
+} run_place;
+
 typedef struct run {
     session *session;
     const run_settings *set;
@@ -45,16 +53,15 @@ typedef struct run {
     json_t *identity;
     bool finished; /* the same run ended before: there is nothing to do */
     bool resumed;
-    safetensors checkpoint; /* what a resumed run goes on from */
-    char checkpoint_name[4096];
-    double cut_by; /* the time limit, in seconds, that ended work that would have changed
-                      the results; 0: none did */
+    saved_state checkpoint; /* what a resumed run goes on from */
+    run_place before;       /* and what that says of the run; all 0 for a new one */
+    double cut_by;          /* the time limit, in seconds, that ended work that would have changed
+                               the results; 0: none did */
     bool checkpoint_is_damaged; /* the present one: the run goes on from the one before */
     output metrics;
-    bool has_advanced;     /* training made a step in this session */
-    double seconds_before; /* of the sessions before this one */
-    double last_saved;     /* clock */
-    double save_cost;      /* seconds that the last checkpoint took */
+    bool has_advanced; /* training made a step in this session */
+    double last_saved; /* clock */
+    double save_cost;  /* seconds that the last checkpoint took */
 } run;
 
 /* How a task is shown. */
@@ -81,8 +88,7 @@ int run_train(run *r, trainer *t, const run_view *view);
 /* What else can be stopped and resumed: work in pieces of about a second at most. */
 typedef struct run_work {
     void *context;
-    int (*save)(void *context, safetensors *s); /* all that the next piece depends on */
-    int (*load)(void *context, safetensors *s, const char *file, diag *d);
+    int (*fields)(void *context, saved_state *s);          /* all that the next piece depends on */
     void (*where)(void *context, char *text, size_t size); /* "step 10 of 20" */
     bool keeps_time; /* the time limit is when it wants to be done, not when to stop */
 } run_work;

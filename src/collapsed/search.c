@@ -3,7 +3,6 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/tensor_parts.h"
 #include "collapsed/search_worker.h"
 
 #include <math.h>
@@ -18,7 +17,6 @@ enum {
     WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
     START_BATCH = 8,  /* climbs in a round */
     EASY = 50,        /* how much more exploration goes on where that is cheap */
-    SAVED_COUNTS = 11,
 };
 
 #define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
@@ -54,7 +52,6 @@ struct tree_search {
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
-    int64_t saved_counts[SAVED_COUNTS];
 };
 
 search_settings search_defaults(uint64_t seed)
@@ -569,38 +566,20 @@ int tree_search_run(tree_search *x, search_stop *stop, void *context)
     return status;
 }
 
-/* What a checkpoint holds of it, beside the table. */
-enum { PARTS = 2 };
-
-static void list_parts(tensor_part out[PARTS], tree_search *x)
+int tree_search_fields(tree_search *x, saved_state *s)
 {
-    out[0] = (tensor_part){"explore.counts", TENSOR_I64, 1, SAVED_COUNTS, x->saved_counts};
-    out[1] = (tensor_part){"explore.levels", TENSOR_F64, 1, 1, &x->before};
-}
-
-int tree_search_save(tree_search *x, safetensors *s)
-{
-    const search_counts *c = &x->counts;
-    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,     c->fitted,
-                                          c->failed, c->expanded, c->widened,    c->rounds,
-                                          x->wanted, x->judged,   x->idle_starts};
-    tensor_part list[PARTS];
-    memcpy(x->saved_counts, counts, sizeof counts);
-    list_parts(list, x);
-    return tensor_parts_save(s, list, PARTS);
-}
-
-int tree_search_load(tree_search *x, safetensors *s, const char *file, diag *d)
-{
-    tensor_part list[PARTS];
-    list_parts(list, x);
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    if (status)
-        return status;
-    const int64_t *c = x->saved_counts;
-    x->counts = (search_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
-    x->wanted = c[8];
-    x->judged = c[9];
-    x->idle_starts = c[10];
-    return ART_OK;
+    search_counts *c = &x->counts;
+    state_i64_in(s, "search.starts", &c->starts, 0, INT64_MAX);
+    state_i64_in(s, "search.peaks", &c->peaks, 0, INT64_MAX);
+    state_i64_in(s, "search.scored", &c->scored, 0, INT64_MAX);
+    state_i64_in(s, "search.fitted", &c->fitted, 0, INT64_MAX);
+    state_i64_in(s, "search.failed", &c->failed, 0, INT64_MAX);
+    state_i64_in(s, "search.expanded", &c->expanded, 0, INT64_MAX);
+    state_i64_in(s, "search.widened", &c->widened, 0, INT64_MAX);
+    state_i64_in(s, "search.rounds", &c->rounds, 0, INT64_MAX);
+    state_i64_in(s, "search.wanted", &x->wanted, 0, INT64_MAX);
+    state_i64_in(s, "search.judged", &x->judged, 0, INT64_MAX);
+    state_i64_in(s, "search.idle_starts", &x->idle_starts, 0, INT64_MAX);
+    state_f64(s, "search.before", &x->before);
+    return s->status;
 }

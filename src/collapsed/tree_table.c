@@ -3,8 +3,7 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
-#include "train/checkpoint.h"
+#include "tree/saved_trees.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,57 +222,28 @@ int64_t tree_table_best(const tree_table *t)
     return best;
 }
 
-/* What a checkpoint holds of it. */
-enum { PARTS = 8 };
-
-static void list_parts(tensor_part out[PARTS], tree_table *t, size_t count)
+int tree_table_fields(tree_table *t, saved_state *s)
 {
-    const tensor_part list[PARTS] = {
-        {"table.counts", TENSOR_I64, 1, 2, t->counts},
-        {"table.levels", TENSOR_F64, 1, 2, t->levels},
-        {"table.decision", TENSOR_I32, count, t->n_decisions, t->decision},
-        {"table.length", TENSOR_F32, count, t->n_edges, t->length},
-        {"table.laplace", TENSOR_F64, count, 1, t->laplace},
-        {"table.log_evidence", TENSOR_F64, count, 1, t->log_evidence},
-        {"table.error", TENSOR_F32, count, 1, t->error},
-        {"table.mark", TENSOR_U8, count, 1, t->mark},
-    };
-    memcpy(out, list, sizeof list);
-}
-
-int tree_table_save(tree_table *t, safetensors *s)
-{
-    tensor_part list[PARTS];
-    t->counts[0] = t->evicted;
-    t->counts[1] = t->refused;
-    t->levels[0] = t->evicted ? t->floor : 0; /* no infinity in a file */
-    t->levels[1] = t->offset;
-    list_parts(list, t, t->count);
-    return tensor_parts_save(s, list, PARTS);
-}
-
-int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d)
-{
-    const size_t count = tensor_rows(s, "table.decision");
-    tensor_part list[PARTS];
-    int status = ART_OK;
-    t->count = 0;
+    const size_t count = state_rows(s, "table.decision", t->count, t->n_decisions);
+    if (s->is_loading)
+        t->count = 0;
     if (count > t->capacity)
-        status = tensor_parts_error(d, file, "%zu topologies, more than there is room for", count);
+        state_refuse(s, "%zu topologies, more than there is room for", count);
     else if (count > t->room)
-        status = grow(t, count);
-    list_parts(list, t, count);
-    if (!status)
-        status = tensor_parts_load(list, PARTS, s, file, d);
-    if (!status)
-        status = checkpoint_trees(t->decision, count, t->n_taxa, file, d);
-    if (!status) {
-        t->evicted = t->counts[0];
-        t->refused = t->counts[1];
-        t->floor = t->evicted ? t->levels[0] : -HUGE_VAL;
-        t->offset = t->levels[1];
+        state_fail(s, grow(t, count));
+    state_i64_in(s, "table.evicted", &t->evicted, 0, INT64_MAX);
+    state_i64_in(s, "table.refused", &t->refused, 0, INT64_MAX);
+    state_f64(s, "table.floor", &t->floor);
+    state_f64(s, "table.offset", &t->offset);
+    state_trees(s, "table.decision", t->decision, count, t->n_taxa);
+    state_f32_array(s, "table.length", t->length, count, t->n_edges);
+    state_f64_array(s, "table.laplace", t->laplace, count, 1);
+    state_f64_array(s, "table.log_evidence", t->log_evidence, count, 1);
+    state_f32_array(s, "table.error", t->error, count, 1);
+    state_u8_array(s, "table.mark", t->mark, count, 1);
+    if (state_loaded(s))
         t->count = count;
-    }
-    fill_index(t);
-    return status;
+    if (s->is_loading)
+        fill_index(t);
+    return s->status;
 }

@@ -131,7 +131,8 @@ const char *rows_find_set(const rows *r, size_t number)
     return NULL;
 }
 
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint)
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
+                diag_advice advice)
 {
     int status = ART_OK;
     char shown[96], has[48];
@@ -146,6 +147,8 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
                             "sequence %s %s where %s %zu -- %s",
                             diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by,
                             length, set ? ROWS_SET_HINT : hint);
+        if (!set && wrong <= DIAG_KEEP)
+            diag_advise(r->d, advice);
     }
     return status;
 }
@@ -248,7 +251,7 @@ int rows_check(const rows *r, size_t *length)
     *length = usual_length(r);
     int status =
         rows_expect(r, *length, *length == r->row[0].length ? "the first has" : "most have",
-                    "align the sequences, or complete the file");
+                    "align the sequences, or complete the file", ADVICE_NONE);
     if (status == ART_OK && *length == 0)
         status = diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
                             "the alignment has no sites -- all the sequences are empty");

@@ -66,8 +66,9 @@ const char *rows_find_set(const rows *r, size_t number);
 extern const char ROWS_SET_HINT[];
 
 /* Every row must have this many characters: one error for each that has not, with the hint, or
- * with that for sets of bases where there is one. */
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint);
+ * with that for sets of bases where there is one. advice is that of the hint. */
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
+                diag_advice advice);
 
 /* At least three rows, none empty, all of one length, no two names that tree files would take
  * for the same. *length becomes the number of sites. */
