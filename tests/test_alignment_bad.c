@@ -67,7 +67,7 @@ static const bad_case CASES[] = {
     {28, "only record empty", 'R', WHOLE_FILE, ">a\n", "1 sequence", 0},
     {29, "duplicate name", 'R', 0, ">a\nACGT\n>b\nACGA\n>a\nACGC", ":5:2: error|'a'|line 1", 0},
     {30, "same first word", 'R', 0, ">a x\nACGT\n>b\nACGA\n>a y\nACGC",
-     ":5:2: error|'a'|line 1|--full-names", 0},
+     ":5:2: error|'a'|line 1|read full names", 0},
     {30, "same first word, full names", 'A', FULL, ">a x\nACGT\n>b\nACGA\n>a y\nACGC", "", 0},
     {31, "names equal but for case", 'N', 0, ">a\nACGT\n>b\nACGA\n>A\nACGC", "'a' and 'A'|case", 0},
     {32, "equal after folding", 'R', FULL, ">a b\nACGT\n>b\nACGA\n>a_b\nACGC",
@@ -147,7 +147,8 @@ static const bad_case CASES[] = {
     {68, "large, not allocated", 'R', 0, "4000000000 4000000000\na ACGT\n", "4000000000 sequences",
      0},
     {69, "strict names, not asked for", 'R', 0,
-     "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n", ":2:1: error|--phylip-strict", 0},
+     "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n",
+     ":2:1: error|read it as strict PHYLIP", 0},
     {69, "strict names", 'A', STRICT, "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n", "",
      0},
     {70, "interleaved, blank lines", 'A', 0, "3 6\na ACG\nb ACG\nc ACG\n\nTAC\nAAC\nCAC\n", "", 0},
@@ -290,7 +291,8 @@ static void check_verdict(char verdict, int status, const diag *d, const char *w
 
 /* What `check` makes of a file in the scratch folder. Under sanitizers the program takes too long
  * to start for so many of them; the reader itself has been looked at by then. */
-static void check_program(char verdict, const char *path, int flags, const char *words)
+static void check_program(char verdict, const char *path, int flags, const char *words,
+                          diag_advice advice)
 {
 #ifdef ART_SANITIZED
     return;
@@ -305,6 +307,9 @@ static void check_program(char verdict, const char *path, int flags, const char 
     check_run(&r, path, verdict == 'R' ? 2 : 0, NULL, verdict == 'A' ? NULL : words);
     if (verdict != 'R' && strstr(r.err, "error"))
         fail_msg("verdict %c, but: %s", verdict, r.err);
+    if (advice != ADVICE_NONE) /* the program says by which option */
+        assert_non_null(strstr(r.err, advice == ADVICE_FULL_NAMES ? "read full names (--full-names)"
+                                                                  : "PHYLIP (--phylip-strict)"));
     run_free(&r);
 }
 
@@ -324,8 +329,10 @@ static void run_case(void **state)
     assert_true(status == ART_OK ? a.n_taxa >= 3 && a.n_sites >= 1 : a.n_taxa == 0);
     alignment_free(&a);
     input_free(&in);
+    const diag_advice advice = d.count ? d.message[0].advice : ADVICE_NONE;
     diag_free(&d);
-    check_program(c->verdict, scratch_write_bytes("file", c->text, size), c->flags, c->words);
+    check_program(c->verdict, scratch_write_bytes("file", c->text, size), c->flags, c->words,
+                  advice);
 }
 
 /* Cases that a text in a table cannot show. */
@@ -349,7 +356,7 @@ static void read_memory(char verdict, const void *data, size_t size,
     else
         alignment_free(&mine);
     if (!options)
-        check_program(verdict, scratch_write_bytes("file", data, size), 0, words);
+        check_program(verdict, scratch_write_bytes("file", data, size), 0, words, ADVICE_NONE);
 }
 
 static void case_1_2_missing_directory(void **state)
@@ -363,8 +370,8 @@ static void case_1_2_missing_directory(void **state)
     check_words(d.message[0].text, strerror(ENOENT));
     assert_int_equal(alignment_read(&a, "/tmp", NULL, &d), ART_ERR_INPUT);
     check_words(d.message[1].text, strerror(EISDIR));
-    check_program('R', "/nonexistent/a.fasta", 0, strerror(ENOENT));
-    check_program('R', "/tmp", 0, strerror(EISDIR));
+    check_program('R', "/nonexistent/a.fasta", 0, strerror(ENOENT), ADVICE_NONE);
+    check_program('R', "/tmp", 0, strerror(EISDIR), ADVICE_NONE);
     diag_free(&d);
 }
 

@@ -31,14 +31,14 @@ static void folder_close(folder *f)
 /* A small checkpoint that says which one it is. */
 static void save_beside(const folder *f, int64_t number, bool is_damaged)
 {
-    safetensors s = {0};
+    saved_state s = {0};
     float weights[6] = {1, 2, 3, 4, 5, (float)number};
-    check_status(safetensors_set(&s, "identity", "{\"seed\": 1}"));
-    check_status(safetensors_add(&s, "number", TENSOR_I64, 1, (size_t[]){1}, &number));
-    check_status(safetensors_add(&s, "weights", TENSOR_F32, 2, (size_t[]){2, 3}, weights));
-    check_status(safetensors_add(&s, "nothing", TENSOR_F64, 2, (size_t[]){0, 3}, NULL));
+    check_status(safetensors_set(&s.tensors, "identity", "{\"seed\": 1}"));
+    state_i64(&s, "number", &number);
+    state_f32_array(&s, "weights", weights, 2, 3);
+    state_f64_array(&s, "nothing", NULL, 0, 3);
     check_status(checkpoint_write(&s, f->prefix, is_damaged, NULL));
-    safetensors_free(&s);
+    saved_state_free(&s);
 }
 
 static void save(const folder *f, int64_t number)
@@ -49,14 +49,15 @@ static void save(const folder *f, int64_t number)
 /* The number of the checkpoint that is read, or -1. */
 static int64_t load(const folder *f, diag *d)
 {
-    safetensors s = {0};
-    char name[4096];
+    saved_state s;
     bool is_previous;
-    if (checkpoint_read(&s, name, sizeof name, &is_previous, f->prefix, d) != ART_OK)
+    int64_t number = -1;
+    if (checkpoint_read(&s, &is_previous, f->prefix, d) != ART_OK)
         return -1;
-    assert_int_equal(is_previous, strcmp(name, f->previous) == 0);
-    int64_t number = *(const int64_t *)safetensors_find(&s, "number")->data;
-    safetensors_free(&s);
+    assert_int_equal(is_previous, strcmp(s.file, f->previous) == 0);
+    state_i64(&s, "number", &number);
+    check_status(s.status);
+    saved_state_free(&s);
     return number;
 }
 
@@ -169,8 +170,47 @@ static void both_damaged_is_an_error(void **state)
     diag_init(&d);
     assert_int_equal(load(&f, &d), -1);
     assert_int_equal(d.errors, 1);
-    assert_non_null(strstr(d.message[0].text, "--redo"));
+    assert_non_null(strstr(d.message[0].text, "start the run again"));
+    assert_int_equal(d.message[0].advice, ADVICE_START_AGAIN);
     diag_free(&d);
+    folder_close(&f);
+}
+
+/* A checkpoint whose fields are those of another version. */
+static void another_format_is_refused(void **state)
+{
+    (void)state;
+    static const char FORMAT[] = "\"checkpoint_format\":\"2";
+    folder f;
+    char bytes[8192];
+    folder_open(&f);
+    save(&f, 1);
+    size_t n = slurp(bytes, sizeof bytes, f.present), at = 0;
+    while (at + sizeof FORMAT < n && memcmp(bytes + at, FORMAT, sizeof FORMAT - 1) != 0)
+        at++;
+    assert_true(at + sizeof FORMAT < n);
+    bytes[at + sizeof FORMAT - 2] = '1';
+    spill(f.present, bytes, n);
+    diag d;
+    diag_init(&d);
+    assert_int_equal(load(&f, &d), -1);
+    assert_int_equal(d.errors, 1);
+    assert_non_null(strstr(d.message[0].text, "another version of the program"));
+    diag_free(&d);
+    folder_close(&f);
+}
+
+/* A failed field is not written. */
+static void failures_are_not_written(void **state)
+{
+    (void)state;
+    folder f;
+    folder_open(&f);
+    saved_state s = {0};
+    state_fail(&s, ART_ERR_NOMEM);
+    assert_int_equal(checkpoint_write(&s, f.prefix, false, NULL), ART_ERR_NOMEM);
+    assert_false(checkpoint_exists(f.prefix));
+    saved_state_free(&s);
     folder_close(&f);
 }
 
@@ -182,6 +222,8 @@ int main(void)
         cmocka_unit_test(every_truncation_is_noticed),
         cmocka_unit_test(every_bit_flip_is_noticed),
         cmocka_unit_test(both_damaged_is_an_error),
+        cmocka_unit_test(another_format_is_refused),
+        cmocka_unit_test(failures_are_not_written),
     };
     return cmocka_run_group_tests_name("checkpoint", tests, NULL, NULL);
 }

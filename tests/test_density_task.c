@@ -2,6 +2,7 @@
 #include "support/check.h"
 #include "support/exact.h"
 #include "support/models.h"
+#include "support/state.h"
 #include "support/table_model.h"
 
 #include "artreeformer.h"
@@ -165,9 +166,7 @@ static void branches_resume_exactly(void **state)
     branch_model *m[2];
     task *job[2];
     trainer *loop[2];
-    safetensors saved = {0}, loaded = {0};
-    void *bytes;
-    size_t n;
+    saved_state saved = {0};
     for (int i = 0; i < 2; i++) {
         m[i] = make_branches(3 + (uint64_t)i);
         check_status(branch_density_create(&job[i], m[i], s->decision, s->length, s->weight, DRAWS,
@@ -176,23 +175,21 @@ static void branches_resume_exactly(void **state)
     }
     while (loop[0]->step < 17)
         check_status(trainer_advance(loop[0], NULL));
-    check_status(trainer_save(loop[0], &saved));
-    check_status(safetensors_format(&saved, &bytes, &n, "memory", NULL));
-    check_status(safetensors_parse(&loaded, bytes, n, "memory", NULL));
-    check_status(trainer_load(loop[1], &loaded, "memory", NULL));
+    check_status(trainer_fields(loop[0], &saved));
+    state_turn(&saved, NULL);
+    check_status(trainer_fields(loop[1], &saved));
+    check_status(saved_state_end(&saved));
+    saved_state_free(&saved);
     for (int i = 0; i < 2; i++)
         while (loop[i]->step < set.steps)
             check_status(trainer_advance(loop[i], NULL));
     assert_memory_equal(m[0]->params.value, m[1]->params.value, m[0]->params.total * sizeof(real));
-    assert_memory_equal(loop[0]->scalar, loop[1]->scalar, sizeof loop[0]->scalar);
+    assert_memory_equal(&loop[0]->sums, &loop[1]->sums, sizeof(train_sums));
     for (int i = 0; i < 2; i++) {
         trainer_free(loop[i]);
         job[i]->ops->free(job[i]);
         m[i]->ops->free(m[i]);
     }
-    free(bytes);
-    safetensors_free(&saved);
-    safetensors_free(&loaded);
     free(s);
     teacher->ops->free(teacher);
 }

@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/key_table.h"
-#include "io/key_table_file.h"
 #include "base/rng.h"
 
 #include <string.h>
@@ -53,40 +52,6 @@ static void keys_are_numbered_as_they_come(void **state)
     }
 }
 
-/* Into a table that had other keys; a row that is there twice is refused. */
-static void through_a_checkpoint(void **state)
-{
-    (void)state;
-    int32_t keys[100][2];
-    key_table t, back;
-    safetensors s = {0};
-    key_table_init(&t, sizeof keys[0]);
-    key_table_init(&back, sizeof keys[0]);
-    size_t number;
-    for (int32_t i = 0; i < 100; i++) {
-        keys[i][0] = i / 7;
-        keys[i][1] = i % 7;
-        check_status(key_table_add(&t, keys[i], &number));
-    }
-    check_status(key_table_add(&back, keys[50], &number));
-    check_status(key_table_save(&t, "keys", TENSOR_I32, &s));
-    check_status(key_table_load(&back, "keys", TENSOR_I32, &s, "file", NULL));
-    assert_int_equal(back.count, 100);
-    for (int32_t i = 0; i < 100; i++)
-        assert_int_equal(key_table_find(&back, keys[i]), i);
-    assert_int_equal(key_table_load(&back, "other", TENSOR_I32, &s, "file", NULL),
-                     ART_ERR_MISMATCH);
-    safetensors_free(&s);
-    memcpy(keys[99], keys[3], sizeof keys[3]);
-    check_status(safetensors_add(&s, "keys", TENSOR_I32, 2, (size_t[]){100, 2}, keys));
-    assert_int_equal(key_table_load(&back, "keys", TENSOR_I32, &s, "file", NULL), ART_ERR_MISMATCH);
-    assert_int_equal(back.count, 0);
-    assert_int_equal(key_table_find(&back, keys[3]), KEY_NONE);
-    safetensors_free(&s);
-    key_table_free(&t);
-    key_table_free(&back);
-}
-
 static void too_many(void **state)
 {
     (void)state;
@@ -102,7 +67,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_numbered_as_they_come),
-        cmocka_unit_test(through_a_checkpoint),
         cmocka_unit_test(too_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -507,17 +507,17 @@ static void checkpoint_with_too_much(void **state)
 {
     (void)state;
     place p;
-    char name[256];
     bool is_previous;
     double extra = 1;
-    safetensors s = {0};
+    saved_state s;
     place_open(&p);
     expect(&p, "infer", "--steps 2000 --time-limit 0.01", 75, NULL);
-    check_status(checkpoint_read(&s, name, sizeof name, &is_previous, p.prefix, NULL));
-    check_status(safetensors_add(&s, "something.else", TENSOR_F64, 1, (size_t[]){1}, &extra));
+    check_status(checkpoint_read(&s, &is_previous, p.prefix, NULL));
+    check_status(
+        safetensors_add(&s.tensors, "something.else", TENSOR_F64, 1, (size_t[]){1}, &extra));
     check_status(checkpoint_write(&s, p.prefix, false, NULL));
-    safetensors_free(&s);
-    expect(&p, "infer", "--steps 2000", 2, "something.else");
+    saved_state_free(&s);
+    expect(&p, "infer", "--steps 2000", 2, "something.else|start the run again (--redo)");
     place_close(&p);
 }
 

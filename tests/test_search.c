@@ -1,6 +1,7 @@
 #include "support/check.h"
 #include "support/exact.h"
 #include "support/problem.h"
+#include "support/state.h"
 
 #include "artreeformer.h"
 #include "collapsed/search.h"
@@ -180,19 +181,14 @@ static void goes_on_where_it_stopped(void **state)
         bench_init(&second, 12, 60, &set, 400, 1);
         int status = tree_search_run(first.x, stop_after, &left);
         assert_true(status == ART_ERR_STOPPED || status == ART_OK);
-        safetensors s = {0}, copy = {0};
-        void *bytes;
-        size_t n;
-        check_status(tree_table_save(&first.table, &s));
-        check_status(tree_search_save(first.x, &s));
-        check_status(safetensors_format(&s, &bytes, &n, "memory", NULL));
-        safetensors_free(&s);
-        check_status(safetensors_parse(&copy, bytes, n, "memory", NULL));
-        check_status(tree_table_load(&second.table, &copy, "memory", NULL));
-        check_status(tree_search_load(second.x, &copy, "memory", NULL));
-        check_status(safetensors_unused(&copy, "memory", NULL));
-        safetensors_free(&copy);
-        free(bytes);
+        saved_state s = {0};
+        check_status(tree_table_fields(&first.table, &s));
+        check_status(tree_search_fields(first.x, &s));
+        state_turn(&s, NULL);
+        check_status(tree_table_fields(&second.table, &s));
+        check_status(tree_search_fields(second.x, &s));
+        check_status(saved_state_end(&s));
+        saved_state_free(&s);
         check_status(tree_search_run(second.x, NULL, NULL));
         check_same(&whole.table, &second.table);
         bench_free(&first);
@@ -261,7 +257,10 @@ static void bad_settings(void **state)
                      ART_ERR_USAGE);
     assert_null(x);
     tree_search_free(x);
-    assert_int_equal(tree_search_load(b.x, &(safetensors){0}, "file", NULL), ART_ERR_MISMATCH);
+    saved_state empty = {0};
+    state_turn(&empty, NULL);
+    assert_int_equal(tree_search_fields(b.x, &empty), ART_ERR_MISMATCH);
+    saved_state_free(&empty);
     bench_free(&b);
 }
 

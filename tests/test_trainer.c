@@ -2,6 +2,7 @@
  * answers are known. */
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/state.h"
 #include "support/table_model.h"
 
 #include "artreeformer.h"
@@ -286,13 +287,12 @@ static void resume_is_exact(void **state)
             check_status(trainer_advance(straight.loop, NULL));
         while (first.loop->step < cut)
             check_status(trainer_advance(first.loop, NULL));
-        safetensors saved = {0}, loaded = {0};
-        void *bytes;
-        size_t n;
-        check_status(trainer_save(first.loop, &saved));
-        check_status(safetensors_format(&saved, &bytes, &n, "memory", NULL));
-        check_status(safetensors_parse(&loaded, bytes, n, "memory", NULL));
-        check_status(trainer_load(second.loop, &loaded, "memory", NULL));
+        saved_state s = {0};
+        check_status(trainer_fields(first.loop, &s));
+        state_turn(&s, NULL);
+        check_status(trainer_fields(second.loop, &s));
+        check_status(saved_state_end(&s));
+        saved_state_free(&s);
         assert_int_equal(second.loop->step, cut);
         check_status(trainer_warm(second.loop));
         assert_int_equal(second.goal.calls > 0, cut < set.steps); /* no draws after the last step */
@@ -302,12 +302,9 @@ static void resume_is_exact(void **state)
         assert_memory_equal(params_value(&straight.model->params, 0),
                             params_value(&second.model->params, 0), size);
         assert_memory_equal(straight.loop->trees.average, second.loop->trees.average, size);
-        assert_memory_equal(straight.loop->scalar, second.loop->scalar,
-                            sizeof straight.loop->scalar);
+        assert_memory_equal(&straight.loop->sums, &second.loop->sums, sizeof(train_sums));
+        check_near(straight.loop->best, second.loop->best, 0);
         check_near(variational_best(straight.job), variational_best(second.job), 0);
-        free(bytes);
-        safetensors_free(&saved);
-        safetensors_free(&loaded);
         fixture_close(&straight);
         fixture_close(&first);
         fixture_close(&second);
@@ -320,8 +317,31 @@ static void foreign_checkpoint_is_refused(void **state)
     train_settings set = quick(10);
     fixture f;
     fixture_open(&f, &set, ESTIMATOR_RWS, 5);
-    safetensors empty = {0};
-    assert_int_equal(trainer_load(f.loop, &empty, "memory", NULL), ART_ERR_MISMATCH);
+    static const struct {
+        const char *field;
+        double value;
+    } damage[] = {
+        {"train.step", -1},       {"train.skipped", -1}, {"train.skipped_in_row", 1e6},
+        {"optim.trees.step", -1}, {"best.trees", 9},
+    };
+    saved_state s = {0}, copy;
+    state_turn(&s, NULL);
+    assert_int_equal(trainer_fields(f.loop, &s), ART_ERR_MISMATCH);
+    saved_state_free(&s);
+    check_status(trainer_advance(f.loop, NULL));
+    check_status(trainer_fields(f.loop, &s));
+    state_turn(&s, NULL);
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        state_damaged(&copy, &s, damage[i].field, 0, damage[i].value);
+        assert_int_equal(trainer_fields(f.loop, &copy), ART_ERR_MISMATCH);
+        saved_state_free(&copy);
+    }
+    for (size_t i = 0; i < s.tensors.count; i++) {
+        state_without(&copy, &s, s.tensors.tensor[i].name);
+        assert_int_equal(trainer_fields(f.loop, &copy), ART_ERR_MISMATCH);
+        saved_state_free(&copy);
+    }
+    saved_state_free(&s);
     fixture_close(&f);
 }
 

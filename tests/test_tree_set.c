@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/files.h"
+#include "support/state.h"
 
 #include "artreeformer.h"
 #include "tree/tree_set.h"
@@ -153,10 +154,11 @@ static void through_a_checkpoint(void **state)
     check_status(tree_set_init(&back, &names));
     check_status(tree_set_add(&back, TREE[2], 5));
     for (int round = 0; round < 2; round++) { /* empty, then not */
-        safetensors s = {0};
-        check_status(tree_set_save(&set, &s));
-        check_status(tree_set_load(&back, &s, "file", NULL));
-        check_status(safetensors_unused(&s, "file", NULL));
+        saved_state s = {0};
+        check_status(tree_set_fields(&set, &s));
+        state_turn(&s, NULL);
+        check_status(tree_set_fields(&back, &s));
+        check_status(saved_state_end(&s));
         assert_int_equal(back.count, set.count);
         assert_int_equal(back.n_trees, set.n_trees);
         check_near(back.total, set.total, 0);
@@ -164,17 +166,19 @@ static void through_a_checkpoint(void **state)
             assert_int_equal(tree_set_find(&back, tree_set_decision(&set, i)), i);
             check_near(back.weight[i], set.weight[i], 0);
         }
-        safetensors_free(&s);
+        saved_state_free(&s);
         for (int i = 0; i < 8; i++)
             check_status(tree_set_add(&set, TREE[i % 4], 0.1 * i));
     }
     int32_t none[2] = {0, 5}; /* five taxa have edges 0 .. 4 at the end */
-    safetensors s = {0};
+    saved_state s = {0};
     check_status(tree_set_add(&set, none, 1));
-    check_status(tree_set_save(&set, &s));
-    assert_int_equal(tree_set_load(&back, &s, "file", NULL), ART_ERR_MISMATCH);
+    check_status(tree_set_fields(&set, &s));
+    state_turn(&s, NULL);
+    assert_int_equal(tree_set_fields(&back, &s), ART_ERR_MISMATCH);
     assert_int_equal(back.count, 0);
-    safetensors_free(&s);
+    assert_int_equal(tree_set_find(&back, TREE[0]), KEY_NONE);
+    saved_state_free(&s);
     tree_set_free(&set);
     tree_set_free(&back);
     taxa_free(&names);

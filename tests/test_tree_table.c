@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/files.h"
+#include "support/state.h"
 
 #include "artreeformer.h"
 #include "base/rng.h"
@@ -152,17 +153,14 @@ static void survives_a_file(void **state)
     for (uint32_t count = 0; count <= 3000; count += 1500) {
         for (uint32_t i = count < 1500 ? 0 : count - 1500; i < count; i++)
             add(&t, i, (uint8_t)(i % 7));
-        safetensors s = {0};
-        diag d;
-        diag_init(&d);
-        check_status(tree_table_save(&t, &s));
-        check_status(safetensors_write(&s, path, &d));
-        safetensors_free(&s);
-        check_status(safetensors_read(&s, path, &d));
-        check_status(tree_table_load(&back, &s, path, &d));
-        check_status(safetensors_unused(&s, path, &d));
-        safetensors_free(&s);
-        diag_free(&d);
+        saved_state s = {0};
+        check_status(tree_table_fields(&t, &s));
+        check_status(saved_state_write(&s, path, NULL));
+        saved_state_free(&s);
+        check_status(saved_state_read(&s, path, NULL));
+        check_status(tree_table_fields(&back, &s));
+        check_status(saved_state_end(&s));
+        saved_state_free(&s);
         assert_int_equal(back.count, t.count);
         assert_int_equal(back.evicted, t.evicted);
         assert_int_equal(back.refused, t.refused);
@@ -190,15 +188,17 @@ static void files_that_do_not_fit(void **state)
     for (uint32_t i = 0; i < 20; i++)
         add(&t, i, 0);
     for (int kind = 0; kind < 4; kind++) {
-        safetensors s = {0};
+        saved_state s = {0};
         check_status(tree_table_init(&other, kind == 0 ? N + 1 : N, kind == 1 ? 10 : 1000));
         if (kind == 2)
             t.decision[3] = 2 * 3 + 3; /* one edge too far */
         if (kind < 3)
-            check_status(tree_table_save(&t, &s));
-        assert_int_equal(tree_table_load(&other, &s, "file", NULL), ART_ERR_MISMATCH);
+            check_status(tree_table_fields(&t, &s));
+        state_turn(&s, NULL);
+        assert_int_equal(tree_table_fields(&other, &s), ART_ERR_MISMATCH);
         assert_int_equal(other.count, 0);
-        safetensors_free(&s);
+        assert_int_equal(find(&other, 0), -1);
+        saved_state_free(&s);
         tree_table_free(&other);
     }
     tree_table_free(&t);

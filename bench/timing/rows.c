@@ -130,7 +130,7 @@ static int work_optimiser(workbench *w, int argument)
 static int work_step(workbench *w, int argument)
 {
     (void)argument;
-    const double *counted = &w->trainer->scalar[TRAIN_DISTINCT], before = *counted;
+    const double *counted = &w->trainer->sums.distinct, before = *counted;
     int status = trainer_advance(w->trainer, &w->session->diag);
     workbench_count_forward(w); /* sampling, of the same trees as the gradient */
     workbench_count_gradient(w, 2);

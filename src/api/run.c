@@ -393,14 +393,14 @@ int art_run_save(art_run *r, const char *path, art_messages *m)
 {
     if (!r->core)
         return ART_ERR_USAGE;
-    safetensors s = {0};
+    saved_state s = {0};
     char *identity = json_dumps(r->core->identity, JSON_COMPACT);
-    int status = identity ? safetensors_set(&s, "run", identity) : ART_ERR_NOMEM;
+    int status = identity ? safetensors_set(&s.tensors, "run", identity) : ART_ERR_NOMEM;
     if (!status)
-        status = r->core->work->ops->save(r->core->work, &s);
+        status = r->core->work->ops->fields(r->core->work, &s);
     if (!status)
-        status = safetensors_write(&s, path, messages_diag(m));
-    safetensors_free(&s);
+        status = saved_state_write(&s, path, messages_diag(m));
+    saved_state_free(&s);
     free(identity);
     return status;
 }
@@ -410,19 +410,21 @@ int art_run_load(art_run *r, const char *path, art_messages *m)
     if (!r->core)
         return ART_ERR_USAGE;
     diag *d = messages_diag(m);
-    safetensors s = {0};
+    saved_state s = {0};
     char text[1024] = "it does not say of which";
-    int status = safetensors_read(&s, path, d);
-    const char *said = status ? NULL : safetensors_get(&s, "run");
+    int status = saved_state_read(&s, path, d);
+    const char *said = status ? NULL : safetensors_get(&s.tensors, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!status && (!before || identity_differs(text, sizeof text, before, r->core->identity)))
         status =
             diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path},
                        "the state of another run: %s -- give the same settings and data", text);
     if (!status)
-        status = r->core->work->ops->load(r->core->work, &s, path, d);
+        status = r->core->work->ops->fields(r->core->work, &s);
+    if (!status)
+        status = saved_state_end(&s);
     json_decref(before);
-    safetensors_free(&s);
+    saved_state_free(&s);
     return status;
 }
 

@@ -81,7 +81,7 @@ __attribute__((format(printf, 4, 0))) static void add(diag *d, diag_level level,
         d->lost++;
         return;
     }
-    d->message[d->count++] = (diag_message){level, text, format, 0};
+    d->message[d->count++] = (diag_message){.level = level, .text = text, .format = format};
 }
 
 int diag_error(diag *d, int status, diag_place place, const char *format, ...)
@@ -107,6 +107,12 @@ void diag_note(diag *d, diag_place place, const char *format, ...)
     va_start(args, format);
     add(d, DIAG_NOTE, place, format, args);
     va_end(args);
+}
+
+void diag_advise(diag *d, diag_advice advice)
+{
+    if (d && d->count)
+        d->message[d->count - 1].advice = advice;
 }
 
 char *diag_quote(char *out, size_t size, const char *text, size_t length)

@@ -23,6 +23,15 @@ enum { DIAG_KEEP = 20 };
 
 typedef enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } diag_level;
 
+/* Fixes that a program may have an option for. The library says them in words; a program that
+ * prints the message can add how it is asked for that. */
+typedef enum diag_advice {
+    ADVICE_NONE,
+    ADVICE_START_AGAIN,   /* without what is there from before */
+    ADVICE_FULL_NAMES,    /* a whole line of FASTA is the name */
+    ADVICE_STRICT_PHYLIP, /* names are ten columns wide */
+} diag_advice;
+
 /* Where in a file; line and column count from 1, in bytes; 0 is "no such place". */
 typedef struct diag_place {
     const char *file;
@@ -32,6 +41,7 @@ typedef struct diag_place {
 
 typedef struct diag_message {
     diag_level level;
+    diag_advice advice;
     char *text;         /* the whole line, without a newline; owned */
     const char *format; /* its class */
     size_t more;        /* on the last one kept of a class: how many more there were */
@@ -56,6 +66,9 @@ void diag_warning(diag *d, diag_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void diag_note(diag *d, diag_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The last message ends in that advice. */
+void diag_advise(diag *d, diag_advice advice);
 
 /* Text as it may be shown: quoted, control and non-UTF-8 bytes as \xNN, cut with "..." when
  * it does not fit. Writes at most size bytes with the NUL and returns out. */

@@ -17,31 +17,25 @@ void key_table_init(key_table *t, size_t size)
 void key_table_free(key_table *t)
 {
     free(t->key);
-    free(t->slot);
+    hash_index_free(&t->index);
     memset(t, 0, sizeof *t);
 }
 
-/* The slot of the key, or the empty one where it would go. */
-static size_t slot_of(const key_table *t, const void *key)
+static uint64_t hash_of(const key_table *t, const void *key)
 {
-    size_t at = (size_t)hash_bytes(key, t->size) & (t->slots - 1);
-    while (t->slot[at] && memcmp(key_table_at(t, t->slot[at] - 1), key, t->size) != 0)
-        at = (at + 1) & (t->slots - 1);
-    return at;
+    return hash_bytes(key, t->size);
 }
 
-static void fill_slots(key_table *t)
+static bool is_key(const void *items, uint32_t item, const void *key)
 {
-    memset(t->slot, 0, t->slots * sizeof *t->slot);
-    for (size_t i = 0; i < t->count; i++)
-        t->slot[slot_of(t, key_table_at(t, i))] = (uint32_t)(i + 1);
+    const key_table *t = items;
+    return memcmp(key_table_at(t, item), key, t->size) == 0;
 }
 
 void key_table_clear(key_table *t)
 {
     t->count = 0;
-    if (t->slots)
-        fill_slots(t);
+    hash_index_clear(&t->index);
 }
 
 int key_table_reserve(key_table *t, size_t more)
@@ -57,24 +51,21 @@ int key_table_reserve(key_table *t, size_t more)
     if (!key)
         return ART_ERR_NOMEM;
     t->key = key;
-    uint32_t *slot = mem_resize(t->slot, 2 * room, sizeof *slot); /* at most half full */
-    if (!slot)
-        return ART_ERR_NOMEM;
-    t->slot = slot;
-    t->slots = 2 * room;
-    t->room = room;
-    fill_slots(t);
-    return ART_OK;
+    int status = hash_index_reserve(&t->index, room);
+    if (!status)
+        t->room = room;
+    return status;
 }
 
 size_t key_table_put(key_table *t, const void *key)
 {
-    size_t at = slot_of(t, key);
-    if (t->slot[at] == 0) {
-        memmove(t->key + t->count * t->size, key, t->size);
-        t->slot[at] = (uint32_t)++t->count;
-    }
-    return t->slot[at] - 1;
+    const uint64_t hash = hash_of(t, key);
+    const int64_t found = hash_index_find(&t->index, hash, is_key, t, key);
+    if (found >= 0)
+        return (size_t)found;
+    memmove(t->key + t->count * t->size, key, t->size);
+    hash_index_insert(&t->index, (uint32_t)t->count, hash);
+    return t->count++;
 }
 
 int key_table_add(key_table *t, const void *key, size_t *number)
@@ -87,7 +78,7 @@ int key_table_add(key_table *t, const void *key, size_t *number)
 
 int64_t key_table_find(const key_table *t, const void *key)
 {
-    return t->slots ? (int64_t)t->slot[slot_of(t, key)] - 1 : KEY_NONE;
+    return hash_index_find(&t->index, hash_of(t, key), is_key, t, key);
 }
 
 int key_table_reorder(key_table *t, const size_t *order)
@@ -99,7 +90,8 @@ int key_table_reorder(key_table *t, const size_t *order)
         memcpy(key + i * t->size, key_table_at(t, order[i]), t->size);
     free(t->key);
     t->key = key;
-    if (t->slots)
-        fill_slots(t);
+    hash_index_clear(&t->index);
+    for (size_t i = 0; i < t->count; i++)
+        hash_index_insert(&t->index, (uint32_t)i, hash_of(t, key_table_at(t, i)));
     return ART_OK;
 }

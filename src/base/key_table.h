@@ -11,18 +11,16 @@
 #ifndef BASE_KEY_TABLE_H
 #define BASE_KEY_TABLE_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/hash_index.h"
 
-enum { KEY_NONE = -1 };
+enum { KEY_NONE = HASH_NONE };
 
 typedef struct key_table {
     size_t size;  /* bytes of a key; may be 0 */
     size_t count; /* keys */
     size_t room;
     unsigned char *key; /* [count][size], as aligned as malloc's memory; owned */
-    uint32_t *slot;     /* [slots] open addressing: number + 1, 0 where empty; owned */
-    size_t slots;       /* a power of two, or 0 */
+    hash_index index;
 } key_table;
 
 void key_table_init(key_table *t, size_t size);

@@ -1,7 +1,5 @@
 #include "base/log_mean.h"
 
-#include "base/number.h"
-
 #include <math.h>
 
 /* Expresses the sums relative to another top. */
@@ -56,21 +54,4 @@ double log_mean_error(const log_mean *m)
 double log_mean_ess(const log_mean *m)
 {
     return m->sum > 0 ? m->sum * m->sum / m->squares : 0;
-}
-
-void log_mean_store(double number[LOG_MEAN_NUMBERS], const log_mean *m)
-{
-    number[0] = (double)m->count;
-    number[1] = m->top;
-    number[2] = m->sum;
-    number[3] = m->squares;
-}
-
-bool log_mean_restore(log_mean *m, const double number[LOG_MEAN_NUMBERS])
-{
-    *m = (log_mean){0};
-    if (!number_is_count(number[0]) || !(number[2] >= 0 && number[3] >= 0))
-        return false;
-    *m = (log_mean){(int64_t)number[0], number[1], number[2], number[3]};
-    return true;
 }

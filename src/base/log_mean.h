@@ -35,9 +35,4 @@ double log_mean_error(const log_mean *m);
 /* (sum w)^2 / sum w^2; 0 if all were 0. */
 double log_mean_ess(const log_mean *m);
 
-/* As finite numbers of a checkpoint, and back; false if they cannot be those of a mean. */
-enum { LOG_MEAN_NUMBERS = 4 };
-void log_mean_store(double number[LOG_MEAN_NUMBERS], const log_mean *m);
-bool log_mean_restore(log_mean *m, const double number[LOG_MEAN_NUMBERS]);
-
 #endif

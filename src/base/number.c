@@ -126,8 +126,3 @@ int number_double(double *out, const char *text, size_t n)
     *out = d.negative ? -value : value;
     return ART_OK;
 }
-
-bool number_is_count(double number)
-{
-    return number >= 0 && number <= 0x1p53 && floor(number) == number;
-}

@@ -5,7 +5,6 @@
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +16,5 @@ int number_int(int64_t *out, const char *text, size_t n);
  * rounded. ART_ERR_INPUT if it is not that, ART_ERR_LIMIT if it is too large for a double;
  * too small becomes 0 or a subnormal. A few nanoseconds for up to 15 digits. */
 int number_double(double *out, const char *text, size_t n);
-
-/* Is this a count that was kept as a double? Whole numbers up to 2^53 are exact. */
-bool number_is_count(double number);
 
 #endif

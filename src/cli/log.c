@@ -1,6 +1,7 @@
 #include "cli/log.h"
 
 #include "artreeformer.h"
+#include "base/buffer.h"
 #include "base/format.h"
 #include "base/mem.h"
 
@@ -128,12 +129,26 @@ void log_detail(logger *l, const char *format, ...)
     SAY(LOG_DETAIL, "");
 }
 
+/* The options that do what messages of the library advise. */
+static const char *const ADVICE_OPTION[] = {
+    [ADVICE_NONE] = NULL,
+    [ADVICE_START_AGAIN] = "--redo",
+    [ADVICE_FULL_NAMES] = "--full-names",
+    [ADVICE_STRICT_PHYLIP] = "--phylip-strict",
+};
+
 void log_diag(logger *l, diag *d)
 {
     static const log_level level_of[] = {LOG_INFO, LOG_WARNING, LOG_ERROR};
+    buffer line;
+    buffer_init(&line);
     for (size_t i = 0; i < d->count; i++) {
         const diag_message *m = &d->message[i];
-        show(l, level_of[m->level], "", m->text);
+        buffer_clear(&line);
+        buffer_text(&line, m->text);
+        if (ADVICE_OPTION[m->advice])
+            buffer_printf(&line, " (%s)", ADVICE_OPTION[m->advice]);
+        show(l, level_of[m->level], "", buffer_status(&line) ? m->text : line.text);
         if (m->more) {
             char count[FORMAT_SIZE], text[FORMAT_SIZE + 32];
             format_count(count, sizeof count, m->more);
@@ -141,6 +156,7 @@ void log_diag(logger *l, diag *d)
             show(l, level_of[m->level], "", text);
         }
     }
+    buffer_free(&line);
     l->errors += d->errors;
     if (d->lost)
         log_warning(l, "%zu messages were lost: out of memory", d->lost);

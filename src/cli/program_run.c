@@ -113,9 +113,9 @@ int program_run_open(program_run *p, session *s, const run_settings *set,
     if (status || p->is_finished)
         return status;
     signals_listen();
-    status =
-        session_begin(s, default_prefix, suffixes + 1, drive_saved_length(&p->drive, "log_bytes"));
-    drive_attach(&p->drive, "log_bytes", &s->log.file);
+    status = session_begin(s, default_prefix, suffixes + 1,
+                           drive_saved_length(&p->drive, "run.log_bytes"));
+    drive_attach(&p->drive, "run.log_bytes", &s->log.file);
     p->drive.started = s->started;
     if (!status)
         output_sweep(s->prefix);

@@ -4,9 +4,7 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "io/json_number.h"
-#include "io/tensor_parts.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +112,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
     out->total = r->stage == ROUNDS_FIT    ? (double)(r->fit.before + r->set.fit.steps)
                  : r->stage == ROUNDS_DRAW ? r->set.draws
                                            : 0;
-    if (fits && r->fit.fit_kl < DBL_MAX)
+    if (fits && isfinite(r->fit.fit_kl))
         snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
     else
         snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
@@ -198,29 +196,23 @@ static int report(run *r, run_report *out)
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
 }
 
-static int save(run *r, safetensors *s)
+static int fields(run *r, saved_state *s)
 {
     collapsed_run *c = (collapsed_run *)r;
-    int status = rounds_save(c->rounds, s);
-    if (!status && c->is_cut)
-        status = safetensors_set(s, "is_cut", "true");
-    return status || !c->final ? status : final_sampling_save(c->final, s);
-}
-
-static int load(run *r, safetensors *s, const char *file, diag *d)
-{
-    collapsed_run *c = (collapsed_run *)r;
-    int status = rounds_load(c->rounds, s, file, d);
-    c->reported = c->rounds->n_rounds;
-    c->is_cut = safetensors_get(s, "is_cut") != NULL;
-    if (!status && c->rounds->table.count)
-        c->value = rounds_log_table(c->rounds);
-    if (status || !tree_sampler_is_saved(s))
-        return status;
-    if (c->rounds->stage != ROUNDS_DONE)
-        return tensor_parts_error(d, file, "an answer before the end of the rounds");
-    status = begin_final(c);
-    return status ? status : final_sampling_load(c->final, s, file, d);
+    bool has_final = c->final != NULL;
+    rounds_fields(c->rounds, s);
+    state_bool(s, "final.has_begun", &has_final);
+    state_bool(s, "final.is_cut", &c->is_cut);
+    if (state_loaded(s)) {
+        c->reported = c->rounds->n_rounds;
+        if (c->rounds->table.count)
+            c->value = rounds_log_table(c->rounds);
+        if (has_final && c->rounds->stage != ROUNDS_DONE)
+            state_refuse(s, "final sampling before the end of the rounds");
+        else if (has_final)
+            state_fail(s, begin_final(c));
+    }
+    return s->status || !has_final ? s->status : final_sampling_fields(c->final, s);
 }
 
 static void finish_now(run *r)
@@ -238,7 +230,7 @@ static void free_run(run *r)
     free(c);
 }
 
-static const run_ops OPS = {advance, progress, report, save, load, finish_now, free_run};
+static const run_ops OPS = {advance, progress, report, fields, finish_now, free_run};
 
 int collapsed_run_create(run **out, const collapsed_problem *problem,
                          const collapsed_settings *settings, pool *threads)

@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
 #include "collapsed/affordable.h"
 #include "train/density_task.h"
 
@@ -159,26 +158,23 @@ int final_sampling_advance(final_sampling *a, diag *d)
     return ART_OK;
 }
 
-int final_sampling_save(final_sampling *a, safetensors *s)
+int final_sampling_fields(final_sampling *a, saved_state *s)
 {
-    int status = tree_sampler_save(a->sampler, s);
-    return status || !a->trainer || a->finish_now ? status : trainer_save(a->trainer, s);
-}
-
-int final_sampling_load(final_sampling *a, safetensors *s, const char *file, diag *d)
-{
-    int status = tree_sampler_load(a->sampler, s, file, d);
-    if (status || !trainer_is_saved(s, false))
-        return status;
-    if (!is_over(a))
-        return tensor_parts_error(d, file, "branch lengths fitted before the last pass");
-    a->stage = FINAL_LENGTHS;
-    status = begin_lengths(a);
-    if (!status)
-        status = trainer_load(a->trainer, s, file, d);
-    if (!status && a->trainer->step < 0)
-        status = tensor_parts_error(d, file, "a step that cannot be");
-    return status;
+    bool fits_lengths = a->trainer && !a->finish_now;
+    tree_sampler_fields(a->sampler, s);
+    state_bool(s, "final.fits_lengths", &fits_lengths);
+    if (state_loaded(s) && fits_lengths && !is_over(a))
+        state_refuse(s, "branch lengths fitted before the last pass");
+    if (state_loaded(s) && fits_lengths) {
+        a->stage = FINAL_LENGTHS;
+        state_fail(s, begin_lengths(a));
+    }
+    if (s->status || !fits_lengths)
+        return s->status;
+    const size_t before = state_group(s, "lengths");
+    trainer_fields(a->trainer, s);
+    state_group_end(s, before);
+    return s->status;
 }
 
 int final_sampling_finish(final_sampling *a, answer *out)

@@ -10,7 +10,7 @@
  *     final_sampling_free(a);
  *     posterior_free(&found.posterior);
  *
- * final_sampling_save and _load keep it between any two pieces of work. */
+ * final_sampling_fields saves and loads it between any two pieces of work. */
 #ifndef COLLAPSED_FINAL_SAMPLING_H
 #define COLLAPSED_FINAL_SAMPLING_H
 
@@ -68,11 +68,10 @@ void final_sampling_free(final_sampling *a); /* NULL is fine */
 
 int final_sampling_advance(final_sampling *a, diag *d);
 
-/* Everything the next piece depends on, beside what rounds_save has, as tensors of a checkpoint,
+/* Everything the next piece depends on, beside what rounds_fields has, as fields of a saved state,
  * but for a hurry: who goes on may have more time. Loading is for one that was just made, from a
  * table that was loaded before. */
-int final_sampling_save(final_sampling *a, safetensors *s);
-int final_sampling_load(final_sampling *a, safetensors *s, const char *file, diag *d);
+int final_sampling_fields(final_sampling *a, saved_state *s);
 
 /* The pass, or the step, that is under way is the last. There is at least one of each. */
 void final_sampling_finish_now(final_sampling *a);

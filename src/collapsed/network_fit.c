@@ -2,11 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
 #include "collapsed/affordable.h"
 #include "train/density_task.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +42,7 @@ void network_fit_init(network_fit *f, topology_model *q, const network_fit_setti
                       pool *threads)
 {
     *f = (network_fit){
-        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .fit_kl = DBL_MAX};
+        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .fit_kl = HUGE_VAL};
 }
 
 static void forget_targets(network_fit *f)
@@ -167,7 +165,7 @@ int network_fit_begin(network_fit *f, const tree_table *t, bool polishing)
         f->rate = f->set.rate * sqrt((double)polish_batch(f) / f->set.polish_batch);
         keep_best(f);
     } else {
-        f->fit_kl = DBL_MAX;
+        f->fit_kl = HUGE_VAL;
     }
     f->gap_before = f->fit_kl;
     return ART_OK;
@@ -241,56 +239,37 @@ int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d)
     return (f->polishing ? polish_step : fit_step)(f, hurry, over, d);
 }
 
-static const char BEST[] = "best."; /* of the tensors' names */
-
-/* What a checkpoint holds of it, beside the trainer and the best weights. */
-enum { PARTS = 2 };
-
-static void list_parts(tensor_part out[PARTS], network_fit *f)
+/* The weights that had the least gap, if there are any. */
+static void best_fields(network_fit *f, saved_state *s)
 {
-    out[0] = (tensor_part){"fit.counts", TENSOR_I64, 1, NETWORK_FIT_COUNTS, f->saved_counts};
-    out[1] = (tensor_part){"fit.levels", TENSOR_F64, 1, NETWORK_FIT_LEVELS, f->saved_levels};
+    bool has_best = f->best != NULL;
+    state_bool(s, "fit.has_best", &has_best);
+    if (state_loaded(s) && f->polishing && !has_best)
+        state_refuse(s, "polishing without the best weights");
+    if (state_loaded(s) && has_best)
+        state_fail(s, make_best(f));
+    state_f64(s, "fit.best_gap", &f->best_gap);
+    const size_t before = state_group(s, "best");
+    if (has_best)
+        params_fields(&f->q->params, f->best, s);
+    state_group_end(s, before);
 }
 
-int network_fit_save(network_fit *f, safetensors *s)
+int network_fit_fields(network_fit *f, const tree_table *t, saved_state *s)
 {
-    const int64_t counts[NETWORK_FIT_COUNTS] = {f->before, f->polishing, f->best != NULL};
-    const double levels[NETWORK_FIT_LEVELS] = {f->rate, f->fit_kl, f->gap_before, f->best_gap};
-    tensor_part list[PARTS];
-    if (!f->trainer)
-        return ART_OK;
-    memcpy(f->saved_counts, counts, sizeof counts);
-    memcpy(f->saved_levels, levels, sizeof levels);
-    list_parts(list, f);
-    int status = tensor_parts_save(s, list, PARTS);
-    if (!status && f->best)
-        status = params_store(s, &f->q->params, f->best, BEST);
-    return status ? status : trainer_save(f->trainer, s);
-}
-
-int network_fit_load(network_fit *f, const tree_table *t, safetensors *s, const char *file, diag *d)
-{
-    tensor_part list[PARTS];
-    const int64_t *n = f->saved_counts;
-    const double *m = f->saved_levels;
-    list_parts(list, f);
-    if (!safetensors_find(s, list[0].name))
-        return ART_OK;
-    if (t->count == 0)
-        return tensor_parts_error(d, file, "a fit without trees");
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    if (status)
-        return status;
-    f->polishing = n[1] != 0;
-    status = set_targets(f, t);
-    f->before = n[0];
-    f->rate = m[0];
-    f->fit_kl = m[1];
-    f->gap_before = m[2];
-    f->best_gap = m[3];
-    if (!status && n[2])
-        status = make_best(f);
-    if (!status && n[2])
-        status = params_load(f->best, &f->q->params, s, BEST, file, d);
-    return status ? status : trainer_load(f->trainer, s, file, d);
+    bool has_begun = f->trainer != NULL;
+    state_bool(s, "fit.has_begun", &has_begun);
+    if (!has_begun)
+        return s->status;
+    if (state_loaded(s) && t->count == 0)
+        state_refuse(s, "a fit without trees");
+    state_bool(s, "fit.polishing", &f->polishing);
+    if (state_loaded(s))
+        state_fail(s, set_targets(f, t));
+    state_i64_in(s, "fit.before", &f->before, 0, INT64_MAX);
+    state_f64(s, "fit.rate", &f->rate);
+    state_f64(s, "fit.gap", &f->fit_kl);
+    state_f64(s, "fit.gap_before", &f->gap_before);
+    best_fields(f, s);
+    return s->status ? s->status : trainer_fields(f->trainer, s);
 }

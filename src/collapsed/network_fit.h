@@ -36,8 +36,6 @@ enum { NETWORK_FIT_BATCH = 16, NETWORK_FIT_STEPS = 2000 };
 
 network_fit_settings network_fit_defaults(uint64_t seed);
 
-enum { NETWORK_FIT_COUNTS = 3, NETWORK_FIT_LEVELS = 4 };
-
 typedef struct network_fit {
     topology_model *q; /* borrowed; holds the last weights, not their average */
     network_fit_settings set;
@@ -48,12 +46,10 @@ typedef struct network_fit {
     int64_t before;    /* its steps when this fit began */
     bool polishing;    /* this fit */
     double rate;       /* of polishing, before it falls with the steps */
-    double fit_kl;     /* the last that was measured; DBL_MAX before */
+    double fit_kl;     /* the last that was measured; +inf before */
     double gap_before; /* the one that it is compared with */
     real *best;        /* [parameters] that had .. */
     double best_gap;   /* .. the least gap while polishing; NULL before */
-    int64_t saved_counts[NETWORK_FIT_COUNTS];
-    double saved_levels[NETWORK_FIT_LEVELS];
 } network_fit;
 
 /* q (initialised) and threads are borrowed. */
@@ -74,10 +70,8 @@ int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d);
 /* Exchanges the weights with their average; call it twice to come back. */
 void network_fit_swap(network_fit *f);
 
-/* Everything the next step depends on, as tensors of a checkpoint; none before the first fit. The
- * table must be loaded before. */
-int network_fit_save(network_fit *f, safetensors *s);
-int network_fit_load(network_fit *f, const tree_table *t, safetensors *s, const char *file,
-                     diag *d);
+/* Everything the next step depends on, as fields of a saved state. The table must be loaded
+ * before. */
+int network_fit_fields(network_fit *f, const tree_table *t, saved_state *s);
 
 #endif

@@ -2,11 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
 #include "collapsed/affordable.h"
 #include "train/particles.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,12 +106,6 @@ static int explore(rounds *c)
     return status;
 }
 
-/* No infinity in a file. */
-static double bounded(double x)
-{
-    return fmax(-DBL_MAX, fmin(x, DBL_MAX));
-}
-
 static int improve(rounds *c)
 {
     table_improvement found;
@@ -121,7 +113,7 @@ static int improve(rounds *c)
                                affordable_trees(MOST_IMPROVED, c->problem->n_taxa, 2),
                                IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
     c->improved = found.trees;
-    c->inside = bounded(sqrt(found.full.variance));
+    c->inside = found.full.variance >= 0 ? sqrt(found.full.variance) : HUGE_VAL;
     return status;
 }
 
@@ -172,7 +164,7 @@ static int make_draws(rounds *c)
 bool rounds_is_complete(const rounds *c, const round_figures *r)
 {
     const double apart = fabs(r->log_table - r->log_network - log1p(-r->missed));
-    return r->new_mass <= c->set.new_mass && r->network_error < DBL_MAX &&
+    return r->new_mass <= c->set.new_mass && isfinite(r->network_error) &&
            apart <= fmax(c->set.agree, 3 * r->network_error);
 }
 
@@ -186,8 +178,8 @@ static void end_round(rounds *c)
     const double missed = exp(log_mean_value(&c->missed) - log_mean_value(out));
     r->trees = (double)c->table.count;
     r->steps = (double)network_fit_steps(&c->fit);
-    r->log_network = bounded(log_mean_value(all));
-    r->network_error = bounded(log_mean_error(all));
+    r->log_network = log_mean_value(all);
+    r->network_error = log_mean_error(all);
     r->new_trees = (double)c->found;
     r->missed = outside > 0 ? outside * missed : 0;
     r->new_mass = outside - r->missed;
@@ -262,81 +254,63 @@ void rounds_use_averaged_weights(rounds *c)
     c->is_settled = true;
 }
 
-/* What a checkpoint holds of it, beside its parts. */
-enum { ROUND = sizeof(round_figures) / sizeof(double), PARTS = 3 };
-
-static void list_parts(tensor_part out[PARTS], rounds *c)
+/* The figures of all rounds; those of rounds to come are 0. */
+static void figures_fields(rounds *c, saved_state *s)
 {
-    out[0] = (tensor_part){"collapsed.counts", TENSOR_I64, 1, ROUNDS_COUNTS, c->saved_counts};
-    out[1] = (tensor_part){"collapsed.levels", TENSOR_F64, 1, ROUNDS_LEVELS, c->saved_levels};
-    out[2] = (tensor_part){"collapsed.rounds", TENSOR_F64, ROUNDS_MOST, ROUND, c->round};
+    round_figures *r = c->round;
+    const struct {
+        const char *name;
+        double *first;
+    } column[] = {
+        {"trees", &r->trees},
+        {"steps", &r->steps},
+        {"log_table", &r->log_table},
+        {"log_network", &r->log_network},
+        {"network_error", &r->network_error},
+        {"new_trees", &r->new_trees},
+        {"new_mass", &r->new_mass},
+        {"missed", &r->missed},
+        {"spread", &r->spread},
+        {"fit_kl", &r->fit_kl},
+        {"error", &r->error},
+        {"done", &r->done},
+    };
+    const size_t before = state_group(s, "round");
+    for (size_t i = 0; i < sizeof column / sizeof column[0]; i++)
+        state_f64_column(s, column[i].name, column[i].first, ROUNDS_MOST, sizeof *r);
+    state_group_end(s, before);
 }
 
-int rounds_save(rounds *c, safetensors *s)
+/* Whether there can be such a stage after so many rounds. */
+static bool stage_is_right(const rounds *c)
 {
-    const int64_t counts[ROUNDS_COUNTS] = {c->stage, c->n_rounds, c->expanded_before, c->looked,
-                                           c->found, c->ended,    c->is_settled};
-    tensor_part list[PARTS];
-    memcpy(c->saved_counts, counts, sizeof counts);
-    c->saved_levels[0] = c->inside;
-    log_mean_store(c->saved_levels + 1, &c->weights);
-    log_mean_store(c->saved_levels + 1 + LOG_MEAN_NUMBERS, &c->outside);
-    log_mean_store(c->saved_levels + 1 + 2 * LOG_MEAN_NUMBERS, &c->missed);
-    list_parts(list, c);
-    int status = tensor_parts_save(s, list, PARTS);
-    if (!status)
-        status = tree_table_save(&c->table, s);
-    if (!status)
-        status = tree_search_save(c->search, s);
-    return status ? status : network_fit_save(&c->fit, s);
+    const bool is_after = c->stage == ROUNDS_DONE || c->stage == ROUNDS_POLISH ||
+                          (c->stage == ROUNDS_IMPROVE && c->ended);
+    return c->n_rounds >= is_after && c->n_rounds < ROUNDS_MOST + is_after;
 }
 
-/* Whether the counts of a checkpoint lead nowhere that does not exist. */
-static bool counts_are_right(const rounds *c)
+int rounds_fields(rounds *c, saved_state *s)
 {
-    const int64_t *n = c->saved_counts;
-    const int64_t stage = n[0], made = n[1], looked = n[3];
-    const bool is_after =
-        stage == ROUNDS_DONE || stage == ROUNDS_POLISH || (stage == ROUNDS_IMPROVE && n[5] != 0);
-    return stage >= ROUNDS_EXPLORE && stage <= ROUNDS_DONE && looked >= 0 &&
-           looked <= c->set.draws && made >= is_after && made < ROUNDS_MOST + is_after;
-}
-
-static int load_state(rounds *c, safetensors *s, const char *file, diag *d)
-{
-    tensor_part list[PARTS];
-    list_parts(list, c);
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    if (status)
-        return status;
-    const int64_t *n = c->saved_counts;
-    const double *m = c->saved_levels;
-    c->inside = m[0];
-    if (!counts_are_right(c) || !log_mean_restore(&c->weights, m + 1) ||
-        !log_mean_restore(&c->outside, m + 1 + LOG_MEAN_NUMBERS) ||
-        !log_mean_restore(&c->missed, m + 1 + 2 * LOG_MEAN_NUMBERS))
-        return tensor_parts_error(d, file, "a stage that does not exist");
-    c->stage = (rounds_stage)n[0];
-    c->n_rounds = (int)n[1];
-    c->expanded_before = n[2];
-    c->looked = n[3];
-    c->found = n[4];
-    c->ended = n[5] != 0;
-    c->is_settled = n[6] != 0;
-    c->has_draws = false;
-    return ART_OK;
-}
-
-int rounds_load(rounds *c, safetensors *s, const char *file, diag *d)
-{
-    int status = load_state(c, s, file, d);
-    if (!status)
-        status = tree_table_load(&c->table, s, file, d);
-    if (!status)
-        status = tree_search_load(c->search, s, file, d);
-    if (!status)
-        status = network_fit_load(&c->fit, &c->table, s, file, d);
-    if (!status && c->stage > ROUNDS_IMPROVE && !c->fit.trainer)
-        status = tensor_parts_error(d, file, "a stage without its fit");
-    return status;
+    c->stage = (rounds_stage)state_choice(s, "rounds.stage", (int)c->stage, ROUNDS_DONE + 1);
+    state_int_in(s, "rounds.made", &c->n_rounds, 0, ROUNDS_MOST);
+    state_i64_in(s, "rounds.expanded_before", &c->expanded_before, 0, INT64_MAX);
+    state_i64_in(s, "rounds.looked", &c->looked, 0, c->set.draws);
+    state_i64_in(s, "rounds.found", &c->found, 0, INT64_MAX);
+    state_bool(s, "rounds.ended", &c->ended);
+    state_bool(s, "rounds.is_settled", &c->is_settled);
+    state_f64(s, "rounds.inside", &c->inside);
+    state_log_mean(s, "rounds.weights", &c->weights);
+    state_log_mean(s, "rounds.outside", &c->outside);
+    state_log_mean(s, "rounds.missed", &c->missed);
+    figures_fields(c, s);
+    if (state_loaded(s) && !stage_is_right(c))
+        state_refuse(s, "stage %d after %d rounds, which cannot be", (int)c->stage, c->n_rounds);
+    if (s->is_loading)
+        c->has_draws = false; /* they are a function of the round */
+    tree_table_fields(&c->table, s);
+    tree_search_fields(c->search, s);
+    network_fit_fields(&c->fit, &c->table, s);
+    if (state_loaded(s) && c->stage > ROUNDS_IMPROVE && !c->fit.trainer)
+        state_refuse(s, "a stage without its fit");
+    return s->status;
 }

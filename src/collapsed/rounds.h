@@ -63,7 +63,7 @@ typedef enum rounds_stage {
     ROUNDS_DONE
 } rounds_stage;
 
-/* What a round showed. All are doubles, so that a checkpoint holds them as one tensor. */
+/* What a round showed. */
 typedef struct round_figures {
     double trees;         /* in the table, at the end */
     double steps;         /* of fitting so far */
@@ -79,7 +79,7 @@ typedef struct round_figures {
     double done;          /* 1 if all criteria hold */
 } round_figures;
 
-enum { ROUNDS_MOST = 64, ROUNDS_COUNTS = 7, ROUNDS_LEVELS = 3 * LOG_MEAN_NUMBERS + 1 };
+enum { ROUNDS_MOST = 64 };
 
 typedef struct rounds {
     const branch_posterior *problem;
@@ -109,8 +109,6 @@ typedef struct rounds {
     log_mean missed;         /* the same, 0 for those that are in it now */
     size_t improved;         /* trees that were weighed in the round */
     double inside;           /* standard deviation of a draw's weight in the table, over its mean */
-    int64_t saved_counts[ROUNDS_COUNTS];
-    double saved_levels[ROUNDS_LEVELS];
 } rounds;
 
 /* Problem, tree model (initialised) and threads are borrowed; alignment and taxon (as for
@@ -137,7 +135,7 @@ double rounds_log_table(const rounds *c);
  * is enough. */
 void rounds_use_averaged_weights(rounds *c);
 
-int rounds_save(rounds *c, safetensors *s);
-int rounds_load(rounds *c, safetensors *s, const char *file, diag *d);
+/* Everything that the next piece of work depends on, as fields of a saved state. */
+int rounds_fields(rounds *c, saved_state *s);
 
 #endif

@@ -111,8 +111,6 @@ void tree_sampler_free(tree_sampler *s)
     free(s->length);
     free(s->log_weight);
     free(s->weight);
-    free(s->saved_weights);
-    free(s->saved_trees);
     particles_free(&s->batch);
     posterior_free(&s->posterior);
     free(s);

@@ -79,12 +79,8 @@ typedef struct sampler_facts {
  * with posterior_free. */
 int tree_sampler_finish(tree_sampler *s, evidence *e, posterior *p, sampler_facts *facts);
 
-/* Everything the next piece depends on, beside what rounds_save has, as tensors of a checkpoint.
+/* Everything the next piece depends on, beside what rounds_fields has, as fields of a saved state.
  * Loading is for a sampler that was just made, from a table that was loaded before. */
-int tree_sampler_save(tree_sampler *s, safetensors *to);
-int tree_sampler_load(tree_sampler *s, safetensors *from, const char *file, diag *d);
-
-/* Whether a checkpoint has a sampler. */
-bool tree_sampler_is_saved(const safetensors *from);
+int tree_sampler_fields(tree_sampler *s, saved_state *to);
 
 #endif

@@ -19,8 +19,6 @@ typedef struct draw_group {
     int lengths;  /* drawn for each of them, of which one stands for all */
 } draw_group;
 
-enum { SAMPLER_COUNTS = 6, SAMPLER_LEVELS = 1 + 2 * LOG_MEAN_NUMBERS };
-
 struct tree_sampler {
     rounds *c;
     sampler_settings set;
@@ -52,11 +50,6 @@ struct tree_sampler {
     double *mode;                        /* [CHUNK_DRAWS][E] */
     double *length;                      /* [CHUNK_DRAWS][E] */
     double *log_weight, *log_likelihood; /* [CHUNK_DRAWS] */
-    /* What a checkpoint holds that is nowhere else in this form. */
-    int64_t saved_counts[SAMPLER_COUNTS];
-    double saved_levels[SAMPLER_LEVELS];
-    double *saved_weights; /* [passes + 1][repeats K] all, and those of the pass under way */
-    double *saved_trees;   /* [trees with draws][numbers] */
 };
 
 /* The trees of the table for the pass that is under way, in steps of its cumulative distribution,

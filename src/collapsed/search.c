@@ -3,7 +3,6 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/tensor_parts.h"
 #include "collapsed/search_worker.h"
 
 #include <math.h>
@@ -18,7 +17,6 @@ enum {
     WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
     START_BATCH = 8,  /* climbs in a round */
     EASY = 50,        /* how much more exploration goes on where that is cheap */
-    SAVED_COUNTS = 11,
 };
 
 #define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
@@ -42,9 +40,8 @@ struct tree_search {
     int n_waiting;
     fitted_tree *result; /* [CHUNK] */
     int64_t (*work)[2];  /* [CHUNK] scored, fitted */
-    uint64_t *seen;      /* [slots] keys of a round, 0 where empty */
-    size_t slots;
-    size_t *chosen; /* [max of batch, widen] */
+    hash_index seen;     /* those that wait, by their keys */
+    size_t *chosen;      /* [max of batch, widen] */
     /* The round. */
     double cutoff;
     int is_spr;
@@ -55,7 +52,6 @@ struct tree_search {
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
-    int64_t saved_counts[SAVED_COUNTS];
 };
 
 search_settings search_defaults(uint64_t seed)
@@ -91,28 +87,24 @@ size_t tree_search_memory(const branch_posterior *p, const search_settings *set,
     return (size_t)n_threads *
                (branch_solver_memory(p) + branch_moves_memory(p, set->radius) + 100 * nodes) +
            (batch + CHUNK) * tree +
-           candidates * (sizeof(neighbour) + sizeof(waiting) + 4 * sizeof(uint64_t));
+           candidates * (sizeof(neighbour) + sizeof(waiting) + 3 * sizeof(hash_slot));
 }
 
 static int create_memory(tree_search *x)
 {
     const size_t batch = (size_t)x->set.batch, room = list_room(x->problem);
     const size_t widen = (size_t)x->set.widen;
-    x->slots = 16;
-    while (x->slots < 2 * batch * room)
-        x->slots *= 2;
     x->parent = mem_zeros(batch, sizeof *x->parent);
     x->list = mem_zeros(batch, sizeof *x->list);
     x->neighbours = mem_zeros(batch * room, sizeof *x->neighbours);
     x->waiting = mem_zeros(batch * room, sizeof *x->waiting);
     x->result = mem_zeros(CHUNK, sizeof *x->result);
     x->work = mem_zeros(CHUNK, sizeof *x->work);
-    x->seen = mem_zeros(x->slots, sizeof *x->seen);
     x->chosen = mem_zeros(batch > widen ? batch : widen, sizeof *x->chosen);
     if (!x->parent || !x->list || !x->neighbours || !x->waiting || !x->result || !x->work ||
-        !x->seen || !x->chosen)
+        !x->chosen)
         return ART_ERR_NOMEM;
-    int status = ART_OK;
+    int status = hash_index_reserve(&x->seen, batch * room);
     for (size_t i = 0; i < batch && !status; i++) {
         x->list[i] = (neighbour_list){.item = x->neighbours + i * room, .room = (int)room};
         status = fitted_tree_init(&x->parent[i], x->problem);
@@ -170,7 +162,7 @@ void tree_search_free(tree_search *x)
     free(x->waiting);
     free(x->result);
     free(x->work);
-    free(x->seen);
+    hash_index_free(&x->seen);
     free(x->chosen);
     free(x);
 }
@@ -208,16 +200,19 @@ static int choose(tree_search *x, int most, double least, uint8_t with, uint8_t 
     return count;
 }
 
-/* Whether a key is new in this round. */
-static int first_time(tree_search *x, uint64_t key)
+static bool has_key(const void *items, uint32_t item, const void *key)
 {
-    key += key == 0;
-    size_t at = key & (x->slots - 1);
-    while (x->seen[at] && x->seen[at] != key)
-        at = (at + 1) & (x->slots - 1);
-    const int is_new = x->seen[at] == 0;
-    x->seen[at] = key;
-    return is_new;
+    const waiting *all = items;
+    return all[item].n.key == *(const uint64_t *)key;
+}
+
+/* A neighbour of tree i of the round waits to be fitted, unless it does so already. */
+static void add_waiting(tree_search *x, int i, const neighbour *n)
+{
+    if (hash_index_find(&x->seen, n->key, has_key, x->waiting, &n->key) != HASH_NONE)
+        return;
+    hash_index_insert(&x->seen, (uint32_t)x->n_waiting, n->key);
+    x->waiting[x->n_waiting++] = (waiting){i, *n};
 }
 
 /* Adds a fitted tree to the table unless it is there. *found counts those that were added. */
@@ -310,13 +305,12 @@ static void note_fits(tree_search *x, int count)
 /* The neighbours that the trees of a round brought, each once. */
 static void gather(tree_search *x, int count)
 {
-    memset(x->seen, 0, x->slots * sizeof *x->seen);
+    hash_index_clear(&x->seen);
     x->n_waiting = 0;
     for (int i = 0; i < count; i++) {
         x->counts.scored += x->list[i].scored;
         for (int k = 0; k < x->list[i].count; k++)
-            if (first_time(x, x->list[i].item[k].key))
-                x->waiting[x->n_waiting++] = (waiting){i, x->list[i].item[k]};
+            add_waiting(x, i, &x->list[i].item[k]);
     }
 }
 
@@ -572,38 +566,20 @@ int tree_search_run(tree_search *x, search_stop *stop, void *context)
     return status;
 }
 
-/* What a checkpoint holds of it, beside the table. */
-enum { PARTS = 2 };
-
-static void list_parts(tensor_part out[PARTS], tree_search *x)
+int tree_search_fields(tree_search *x, saved_state *s)
 {
-    out[0] = (tensor_part){"explore.counts", TENSOR_I64, 1, SAVED_COUNTS, x->saved_counts};
-    out[1] = (tensor_part){"explore.levels", TENSOR_F64, 1, 1, &x->before};
-}
-
-int tree_search_save(tree_search *x, safetensors *s)
-{
-    const search_counts *c = &x->counts;
-    const int64_t counts[SAVED_COUNTS] = {c->starts, c->peaks,    c->scored,     c->fitted,
-                                          c->failed, c->expanded, c->widened,    c->rounds,
-                                          x->wanted, x->judged,   x->idle_starts};
-    tensor_part list[PARTS];
-    memcpy(x->saved_counts, counts, sizeof counts);
-    list_parts(list, x);
-    return tensor_parts_save(s, list, PARTS);
-}
-
-int tree_search_load(tree_search *x, safetensors *s, const char *file, diag *d)
-{
-    tensor_part list[PARTS];
-    list_parts(list, x);
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    if (status)
-        return status;
-    const int64_t *c = x->saved_counts;
-    x->counts = (search_counts){c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
-    x->wanted = c[8];
-    x->judged = c[9];
-    x->idle_starts = c[10];
-    return ART_OK;
+    search_counts *c = &x->counts;
+    state_i64_in(s, "search.starts", &c->starts, 0, INT64_MAX);
+    state_i64_in(s, "search.peaks", &c->peaks, 0, INT64_MAX);
+    state_i64_in(s, "search.scored", &c->scored, 0, INT64_MAX);
+    state_i64_in(s, "search.fitted", &c->fitted, 0, INT64_MAX);
+    state_i64_in(s, "search.failed", &c->failed, 0, INT64_MAX);
+    state_i64_in(s, "search.expanded", &c->expanded, 0, INT64_MAX);
+    state_i64_in(s, "search.widened", &c->widened, 0, INT64_MAX);
+    state_i64_in(s, "search.rounds", &c->rounds, 0, INT64_MAX);
+    state_i64_in(s, "search.wanted", &x->wanted, 0, INT64_MAX);
+    state_i64_in(s, "search.judged", &x->judged, 0, INT64_MAX);
+    state_i64_in(s, "search.idle_starts", &x->idle_starts, 0, INT64_MAX);
+    state_f64(s, "search.before", &x->before);
+    return s->status;
 }

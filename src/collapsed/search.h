@@ -21,7 +21,7 @@
  * Work is done in rounds: what a round looks at is fixed before it begins, its tasks do not
  * see each other, and what they bring enters the table in the order of the tasks. So the table
  * is the same, bit for bit, on any number of threads. Between rounds everything that is to be
- * known is in the table and in a few counters: tree_search_save, tree_search_load. */
+ * known is in the table and in a few counters: tree_search_fields. */
 #ifndef COLLAPSED_SEARCH_H
 #define COLLAPSED_SEARCH_H
 
@@ -113,9 +113,8 @@ int tree_search_run(tree_search *x, search_stop *stop, void *context);
 
 const search_counts *tree_search_counts(const tree_search *x);
 
-/* The counters as tensors "explore.*" of a checkpoint, beside those of the table. The tree_search
- * must not go on until s is freed. tree_search_run then goes on where it was. */
-int tree_search_save(tree_search *x, safetensors *s);
-int tree_search_load(tree_search *x, safetensors *s, const char *file, diag *d);
+/* The counters as fields "search.*" of a saved state, beside those of the table. tree_search_run
+ * then goes on where it was. */
+int tree_search_fields(tree_search *x, saved_state *s);
 
 #endif

@@ -3,8 +3,7 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
-#include "train/checkpoint.h"
+#include "tree/saved_trees.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ void tree_table_free(tree_table *t)
     free(t->log_evidence);
     free(t->error);
     free(t->mark);
-    free(t->slot);
+    hash_index_free(&t->index);
     memset(t, 0, sizeof *t);
 }
 
@@ -41,7 +40,7 @@ size_t tree_table_bytes(int n_taxa)
 {
     const size_t taxa = (size_t)n_taxa;
     return (taxa - 3) * sizeof(int32_t) + (2 * taxa - 3) * sizeof(float) + 2 * sizeof(double) +
-           sizeof(float) + sizeof(uint8_t) + 4 * sizeof(uint32_t);
+           sizeof(float) + sizeof(uint8_t) + 2 * sizeof(hash_slot); /* 4/3 to 8/3 slots each */
 }
 
 size_t tree_table_capacity(int n_taxa, double bytes)
@@ -54,26 +53,27 @@ static size_t decision_bytes(const tree_table *t)
     return t->n_decisions * sizeof *t->decision;
 }
 
-/* The slot of a tree, or the free one where it would be. */
-static size_t slot_of(const tree_table *t, const int32_t *decision)
+static uint64_t hash_of(const tree_table *t, const int32_t *decision)
 {
-    size_t at = hash_bytes(decision, decision_bytes(t)) & (t->slots - 1);
-    while (t->slot[at] &&
-           memcmp(tree_table_decision(t, t->slot[at] - 1), decision, decision_bytes(t)) != 0)
-        at = (at + 1) & (t->slots - 1);
-    return at;
+    return hash_bytes(decision, decision_bytes(t));
+}
+
+static bool is_tree(const void *items, uint32_t item, const void *key)
+{
+    const tree_table *t = items;
+    return memcmp(tree_table_decision(t, item), key, decision_bytes(t)) == 0;
 }
 
 int64_t tree_table_find(const tree_table *t, const int32_t *decision)
 {
-    return t->slots ? (int64_t)t->slot[slot_of(t, decision)] - 1 : -1;
+    return hash_index_find(&t->index, hash_of(t, decision), is_tree, t, decision);
 }
 
-static void fill_slots(tree_table *t)
+static void fill_index(tree_table *t)
 {
-    memset(t->slot, 0, t->slots * sizeof *t->slot);
+    hash_index_clear(&t->index);
     for (size_t i = 0; i < t->count; i++)
-        t->slot[slot_of(t, tree_table_decision(t, i))] = (uint32_t)(i + 1);
+        hash_index_insert(&t->index, (uint32_t)i, hash_of(t, tree_table_decision(t, i)));
 }
 
 /* The array at *array, `width` bytes per tree, with room for more. */
@@ -90,24 +90,17 @@ static int resize(void *array, size_t room, size_t width)
 
 static int grow(tree_table *t, size_t least)
 {
-    size_t room = t->room ? t->room : FIRST_ROOM, slots = 16;
+    size_t room = t->room ? t->room : FIRST_ROOM;
     while (room < least)
         room *= 2;
     room = room > t->capacity ? t->capacity : room;
-    while (slots < 2 * room)
-        slots *= 2;
     if (resize(&t->decision, room, decision_bytes(t)) ||
         resize(&t->length, room, t->n_edges * sizeof *t->length) ||
         resize(&t->laplace, room, sizeof *t->laplace) ||
         resize(&t->log_evidence, room, sizeof *t->log_evidence) ||
-        resize(&t->error, room, sizeof *t->error) || resize(&t->mark, room, sizeof *t->mark))
+        resize(&t->error, room, sizeof *t->error) || resize(&t->mark, room, sizeof *t->mark) ||
+        hash_index_reserve(&t->index, room))
         return ART_ERR_NOMEM;
-    if (slots != t->slots) {
-        if (resize(&t->slot, slots, sizeof *t->slot))
-            return ART_ERR_NOMEM;
-        t->slots = slots;
-        fill_slots(t);
-    }
     t->room = room;
     return ART_OK;
 }
@@ -146,7 +139,7 @@ static int evict(tree_table *t)
             copy_entry(t, kept++, i);
     t->evicted += (int64_t)(t->count - kept);
     t->count = kept;
-    fill_slots(t);
+    fill_index(t);
     return ART_OK;
 }
 
@@ -171,7 +164,7 @@ int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e)
     t->error[i] = -1;
     t->mark[i] = e->mark;
     tree_table_update(t, i, e->length, e->laplace);
-    t->slot[slot_of(t, e->decision)] = (uint32_t)t->count;
+    hash_index_insert(&t->index, (uint32_t)i, hash_of(t, e->decision));
     *at = (int64_t)i;
     return ART_OK;
 }
@@ -229,58 +222,28 @@ int64_t tree_table_best(const tree_table *t)
     return best;
 }
 
-/* What a checkpoint holds of it. */
-enum { PARTS = 8 };
-
-static void list_parts(tensor_part out[PARTS], tree_table *t, size_t count)
+int tree_table_fields(tree_table *t, saved_state *s)
 {
-    const tensor_part list[PARTS] = {
-        {"table.counts", TENSOR_I64, 1, 2, t->counts},
-        {"table.levels", TENSOR_F64, 1, 2, t->levels},
-        {"table.decision", TENSOR_I32, count, t->n_decisions, t->decision},
-        {"table.length", TENSOR_F32, count, t->n_edges, t->length},
-        {"table.laplace", TENSOR_F64, count, 1, t->laplace},
-        {"table.log_evidence", TENSOR_F64, count, 1, t->log_evidence},
-        {"table.error", TENSOR_F32, count, 1, t->error},
-        {"table.mark", TENSOR_U8, count, 1, t->mark},
-    };
-    memcpy(out, list, sizeof list);
-}
-
-int tree_table_save(tree_table *t, safetensors *s)
-{
-    tensor_part list[PARTS];
-    t->counts[0] = t->evicted;
-    t->counts[1] = t->refused;
-    t->levels[0] = t->evicted ? t->floor : 0; /* no infinity in a file */
-    t->levels[1] = t->offset;
-    list_parts(list, t, t->count);
-    return tensor_parts_save(s, list, PARTS);
-}
-
-int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d)
-{
-    const size_t count = tensor_rows(s, "table.decision");
-    tensor_part list[PARTS];
-    int status = ART_OK;
-    t->count = 0;
+    const size_t count = state_rows(s, "table.decision", t->count, t->n_decisions);
+    if (s->is_loading)
+        t->count = 0;
     if (count > t->capacity)
-        status = tensor_parts_error(d, file, "%zu topologies, more than there is room for", count);
+        state_refuse(s, "%zu topologies, more than there is room for", count);
     else if (count > t->room)
-        status = grow(t, count);
-    list_parts(list, t, count);
-    if (!status)
-        status = tensor_parts_load(list, PARTS, s, file, d);
-    if (!status)
-        status = checkpoint_trees(t->decision, count, t->n_taxa, file, d);
-    if (!status) {
-        t->evicted = t->counts[0];
-        t->refused = t->counts[1];
-        t->floor = t->evicted ? t->levels[0] : -HUGE_VAL;
-        t->offset = t->levels[1];
+        state_fail(s, grow(t, count));
+    state_i64_in(s, "table.evicted", &t->evicted, 0, INT64_MAX);
+    state_i64_in(s, "table.refused", &t->refused, 0, INT64_MAX);
+    state_f64(s, "table.floor", &t->floor);
+    state_f64(s, "table.offset", &t->offset);
+    state_trees(s, "table.decision", t->decision, count, t->n_taxa);
+    state_f32_array(s, "table.length", t->length, count, t->n_edges);
+    state_f64_array(s, "table.laplace", t->laplace, count, 1);
+    state_f64_array(s, "table.log_evidence", t->log_evidence, count, 1);
+    state_f32_array(s, "table.error", t->error, count, 1);
+    state_u8_array(s, "table.mark", t->mark, count, 1);
+    if (state_loaded(s))
         t->count = count;
-    }
-    if (t->slots)
-        fill_slots(t);
-    return status;
+    if (s->is_loading)
+        fill_index(t);
+    return s->status;
 }

@@ -15,8 +15,8 @@
 #ifndef COLLAPSED_TREE_TABLE_H
 #define COLLAPSED_TREE_TABLE_H
 
-#include "base/diag.h"
-#include "io/safetensors.h"
+#include "base/hash_index.h"
+#include "io/saved_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,10 +49,7 @@ typedef struct tree_table {
     int64_t evicted;   /* trees that had to go */
     int64_t refused;   /* trees that were not taken because of floor */
     size_t room;       /* of the arrays */
-    uint32_t *slot;    /* open addressing: number + 1, 0 where empty */
-    size_t slots;
-    int64_t counts[2]; /* what a checkpoint holds of the scalars */
-    double levels[2];
+    hash_index index;  /* of the decisions */
 } tree_table;
 
 /* One tree, for tree_table_add. */
@@ -106,11 +103,8 @@ double tree_table_log_sum(const tree_table *t, uint8_t with, uint8_t without);
 /* The number of the tree with the greatest g; -1 if there is none. O(count). */
 int64_t tree_table_best(const tree_table *t);
 
-/* All of it as tensors "table.*" of a checkpoint. The table must not change until s is freed. */
-int tree_table_save(tree_table *t, safetensors *s);
-
-/* Replaces the contents. ART_ERR_MISMATCH if the tensors do not fit the table; it is then
- * empty. */
-int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d);
+/* All of it as fields "table.*" of a saved state. Loading replaces the contents; if it fails the
+ * table is empty. */
+int tree_table_fields(tree_table *t, saved_state *s);
 
 #endif

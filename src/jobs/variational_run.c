@@ -57,16 +57,10 @@ static int report(run *r, run_report *out)
     return v->training->ops->report(v->training, out);
 }
 
-static int save(run *r, safetensors *s)
+static int fields(run *r, saved_state *s)
 {
     variational_run *v = (variational_run *)r;
-    return v->training->ops->save(v->training, s);
-}
-
-static int load(run *r, safetensors *s, const char *file, diag *d)
-{
-    variational_run *v = (variational_run *)r;
-    return v->training->ops->load(v->training, s, file, d);
+    return v->training->ops->fields(v->training, s);
 }
 
 /* Training ends; the evaluation is made whole. */
@@ -84,7 +78,7 @@ static void free_run(run *r)
     free(v);
 }
 
-static const run_ops OPS = {advance, progress, report, save, load, finish_now, free_run};
+static const run_ops OPS = {advance, progress, report, fields, finish_now, free_run};
 
 int variational_run_create(run **out, trainer *t, const training_view *view,
                            const particle_source *source, const taxa *names,

@@ -4,13 +4,12 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Numbers per task; a multiple of LANES and of a cache line. LANES sums run side by side so
  * that a compiler may use vectors without changing the order of any sum. */
-enum { CHUNK = 1 << 13, LANES = 8, STATE_NAME = 64 };
+enum { CHUNK = 1 << 13, LANES = 8 };
 
 #if REAL_IS_DOUBLE
 #define real_sqrt sqrt
@@ -158,43 +157,18 @@ void optim_update(optim *o, double scale)
     pool_run(o->team, chunks(o), update_task, &u);
 }
 
-int optim_store(safetensors *s, const optim *o, const char *prefix)
+int optim_fields(optim *o, saved_state *s)
 {
-    char name[STATE_NAME];
-    const struct {
-        const char *name;
-        const real *block;
-    } part[] = {{"mean.", o->mean}, {"square.", o->square}, {"average.", o->average}};
-    if (snprintf(name, sizeof name, "%sstep", prefix) >= STATE_NAME - 8)
-        return ART_ERR_USAGE;
-    int status = safetensors_add(s, name, TENSOR_I64, 1, (size_t[]){1}, &o->step);
-    for (int i = 0; i < 3 && status == ART_OK; i++) {
-        snprintf(name, sizeof name, "%s%s", prefix, part[i].name);
-        if (part[i].block)
-            status = params_store(s, o->p, part[i].block, name);
-    }
-    return status;
-}
-
-int optim_load(optim *o, safetensors *s, const char *prefix, const char *file, diag *d)
-{
-    char name[STATE_NAME];
     const struct {
         const char *name;
         real *block;
-    } part[] = {{"mean.", o->mean}, {"square.", o->square}, {"average.", o->average}};
-    snprintf(name, sizeof name, "%sstep", prefix);
-    const tensor *step = safetensors_use(s, name);
-    if (!step || step->dtype != TENSOR_I64 || step->count != 1 || *(const int64_t *)step->data < 0)
-        return diag_error(d, ART_ERR_MISMATCH, (diag_place){file, 0, 0},
-                          "tensor '%s' is missing or not one count", name);
-    int status = ART_OK;
-    for (int i = 0; i < 3 && status == ART_OK; i++) {
-        snprintf(name, sizeof name, "%s%s", prefix, part[i].name);
+    } part[] = {{"mean", o->mean}, {"square", o->square}, {"average", o->average}};
+    state_i64_in(s, "step", &o->step, 0, INT64_MAX);
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+        const size_t before = state_group(s, part[i].name);
         if (part[i].block)
-            status = params_load(part[i].block, o->p, s, name, file, d);
+            params_fields(o->p, part[i].block, s);
+        state_group_end(s, before);
     }
-    if (status == ART_OK)
-        o->step = *(const int64_t *)step->data;
-    return status;
+    return s->status;
 }

@@ -66,9 +66,8 @@ double optim_clip(double norm, double limit);
  *     average = a average + (1 - a) value. */
 void optim_update(optim *o, double scale);
 
-/* The state as tensors prefix + "step", "mean.NAME", "square.NAME", "average.NAME"; borrowed
- * from o, which must live and stay unchanged until s is freed. And back, strictly. */
-int optim_store(safetensors *s, const optim *o, const char *prefix);
-int optim_load(optim *o, safetensors *s, const char *prefix, const char *file, diag *d);
+/* The fields "step", "mean.NAME", "square.NAME", "average.NAME" of a saved state; those of the
+ * parameters themselves are the caller's. */
+int optim_fields(optim *o, saved_state *s);
 
 #endif

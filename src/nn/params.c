@@ -155,3 +155,14 @@ int params_load(real *block, const params *p, safetensors *s, const char *prefix
     }
     return status;
 }
+
+void params_fields(const params *p, real *block, saved_state *s)
+{
+    if (s->status)
+        return;
+    if (!s->is_loading)
+        state_fail(s, params_store(&s->tensors, p, block, s->group));
+    else if (params_load(block, p, &s->tensors, s->group, s->file, NULL) != ART_OK)
+        state_refuse(s, "the numbers %s%s and so on are not those of this network", s->group,
+                     p->count ? p->entry[0].name : "");
+}

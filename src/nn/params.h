@@ -15,7 +15,7 @@
 #define NN_PARAMS_H
 
 #include "base/real.h"
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 
 #include <stddef.h>
 
@@ -79,5 +79,8 @@ int params_store(safetensors *s, const params *p, const real *block, const char 
  * all differences, and the block is unchanged. */
 int params_load(real *block, const params *p, safetensors *s, const char *prefix, const char *file,
                 diag *d);
+
+/* The entries of a block as fields of a saved state, under their names. */
+void params_fields(const params *p, real *block, saved_state *s);
 
 #endif

@@ -3,8 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/tensor_parts.h"
-#include "train/checkpoint.h"
+#include "tree/saved_trees.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,59 +103,23 @@ int posterior_add(posterior *p, const particles *batch)
     return status;
 }
 
-/* What a checkpoint holds of it, beside trees and splits. */
-enum { PARTS = 5 };
-
-static void list_parts(tensor_part out[PARTS], posterior *p)
-{
-    const size_t n = (size_t)p->trees.taxa.count, room = (size_t)p->room;
-    const tensor_part list[PARTS] = {
-        {"posterior.counts", TENSOR_I64, 1, 3, p->saved_counts},
-        {"posterior.levels", TENSOR_F64, 1, 2, p->saved_levels},
-        {"posterior.decision", TENSOR_I32, room, n - 3, p->decision},
-        {"posterior.length", TENSOR_F64, room, 2 * n - 3, p->length},
-        {"posterior.values", TENSOR_F64, 3, room, p->value}, /* log_prior and log_q behind it */
-    };
-    memcpy(out, list, sizeof list);
-}
-
-int posterior_save(posterior *p, safetensors *s)
-{
-    tensor_part list[PARTS];
-    p->saved_counts[0] = p->count;
-    p->saved_counts[1] = p->batches;
-    p->saved_counts[2] = isfinite(p->reference); /* no infinity in a file */
-    p->saved_levels[0] = p->saved_counts[2] ? p->reference : 0;
-    p->saved_levels[1] = p->total;
-    list_parts(list, p);
-    int status = tensor_parts_save(s, list, PARTS);
-    if (!status)
-        status = tree_set_save(&p->trees, s);
-    return status ? status : split_table_save(&p->splits, s);
-}
-
-int posterior_load(posterior *p, safetensors *s, const char *file, diag *d)
+int posterior_fields(posterior *p, saved_state *s)
 {
     const int n_taxa = p->trees.taxa.count;
-    tensor_part list[PARTS];
-    list_parts(list, p);
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    if (!status)
-        status = tree_set_load(&p->trees, s, file, d);
-    if (!status)
-        status = split_table_load(&p->splits, s, file, d);
-    if (!status)
-        status = checkpoint_trees(p->decision, (size_t)p->room, n_taxa, file, d);
-    if (status)
-        return status;
-    if (p->saved_counts[0] < 0 || p->saved_counts[0] > p->room || p->saved_counts[1] < 0 ||
-        p->saved_counts[1] > UINT32_MAX || p->saved_levels[1] < 0)
-        return tensor_parts_error(d, file, "a sample that cannot be");
-    p->count = (int)p->saved_counts[0];
-    p->batches = p->saved_counts[1];
-    p->reference = p->saved_counts[2] ? p->saved_levels[0] : -HUGE_VAL;
-    p->total = p->saved_levels[1];
-    return ART_OK;
+    const size_t room = (size_t)p->room;
+    state_int_in(s, "posterior.count", &p->count, 0, p->room);
+    state_i64_in(s, "posterior.batches", &p->batches, 0, UINT32_MAX);
+    state_f64(s, "posterior.reference", &p->reference);
+    state_f64(s, "posterior.total", &p->total);
+    if (state_loaded(s) && !(p->total >= 0))
+        state_refuse(s, "posterior.total is %g", p->total);
+    state_trees(s, "posterior.decision", p->decision, room, n_taxa);
+    state_f64_array(s, "posterior.length", p->length, room, 2 * (size_t)n_taxa - 3);
+    state_f64_array(s, "posterior.value", p->value, room, 1);
+    state_f64_array(s, "posterior.log_prior", p->log_prior, room, 1);
+    state_f64_array(s, "posterior.log_q", p->log_q, room, 1);
+    tree_set_fields(&p->trees, s);
+    return split_table_fields(&p->splits, s);
 }
 
 int posterior_finish(posterior *p)

@@ -10,7 +10,7 @@
 #ifndef RESULTS_POSTERIOR_H
 #define RESULTS_POSTERIOR_H
 
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 #include "train/particles.h"
 #include "tree/tree_set.h"
 
@@ -34,13 +34,11 @@ typedef struct posterior {
     /* The rows. */
     posterior_rows rows;
     int count, room;
-    int32_t *decision;       /* [count][N-3] */
-    double *length;          /* [count][2N-3] */
-    double *value;           /* [count] log-likelihood, or minus the parsimony score */
-    double *log_prior;       /* [count] */
-    double *log_q;           /* [count] of tree and branch lengths together */
-    int64_t saved_counts[3]; /* what a checkpoint holds of the scalars */
-    double saved_levels[2];
+    int32_t *decision; /* [count][N-3] */
+    double *length;    /* [count][2N-3] */
+    double *value;     /* [count] log-likelihood, or minus the parsimony score */
+    double *log_prior; /* [count] */
+    double *log_q;     /* [count] of tree and branch lengths together */
 } posterior;
 
 /* The names are copied. */
@@ -50,10 +48,9 @@ void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
 int posterior_add(posterior *p, const particles *batch);
 
-/* All of it as tensors of a checkpoint, before posterior_finish; it must not change until s is
- * freed. What is loaded into was initialised in the same way. */
-int posterior_save(posterior *p, safetensors *s);
-int posterior_load(posterior *p, safetensors *s, const char *file, diag *d);
+/* All of it as fields of a saved state, before posterior_finish. What is loaded into was
+ * initialised in the same way. */
+int posterior_fields(posterior *p, saved_state *s);
 
 /* Normalises; no further draws after this. */
 int posterior_finish(posterior *p);

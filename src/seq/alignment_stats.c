@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/hash.h"
-#include "base/hash_set.h"
+#include "base/hash_index.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -47,14 +47,14 @@ static void count_sites(alignment_stats *s, const summary *pattern, const alignm
     }
 }
 
-static bool same_sequence(const void *items, uint32_t i, uint32_t j)
+static bool is_sequence(const void *items, uint32_t i, const void *state)
 {
     const alignment *a = items;
-    return memcmp(a->state + i * a->n_patterns, a->state + j * a->n_patterns, a->n_patterns) == 0;
+    return memcmp(a->state + i * a->n_patterns, state, a->n_patterns) == 0;
 }
 
 /* Sets gap_share[i] and same_as[i]. */
-static int look_at_sequence(alignment_stats *s, hash_set *seen, const alignment *a, uint32_t i)
+static int look_at_sequence(alignment_stats *s, hash_index *seen, const alignment *a, uint32_t i)
 {
     const uint8_t *state = a->state + i * a->n_patterns;
     size_t unknown = 0;
@@ -66,10 +66,12 @@ static int look_at_sequence(alignment_stats *s, hash_set *seen, const alignment 
         s->empty_sequences++;
         return ART_OK;
     }
-    uint32_t first = hash_set_intern(seen, i, hash_bytes(state, a->n_patterns));
+    uint32_t first;
+    int status =
+        hash_index_intern(seen, &first, i, hash_bytes(state, a->n_patterns), is_sequence, a, state);
     s->same_as[i] = (int)first;
     s->identical_sequences += first != i;
-    return first == HASH_SET_NOMEM ? ART_ERR_NOMEM : ART_OK;
+    return status;
 }
 
 int alignment_stats_compute(alignment_stats *s, const alignment *a)
@@ -78,8 +80,7 @@ int alignment_stats_compute(alignment_stats *s, const alignment *a)
     s->same_as = mem_zeros((size_t)a->n_taxa, sizeof *s->same_as);
     s->gap_share = mem_zeros((size_t)a->n_taxa, sizeof *s->gap_share);
     summary *pattern = mem_zeros(a->n_patterns, sizeof *pattern);
-    hash_set seen;
-    hash_set_init(&seen, same_sequence, a);
+    hash_index seen = {0};
     int status = s->same_as && s->gap_share && pattern ? ART_OK : ART_ERR_NOMEM;
     if (status == ART_OK)
         for (size_t j = 0; j < a->n_patterns; j++)
@@ -92,7 +93,7 @@ int alignment_stats_compute(alignment_stats *s, const alignment *a)
         count_sites(s, pattern, a);
     else
         alignment_stats_free(s);
-    hash_set_free(&seen);
+    hash_index_free(&seen);
     free(pattern);
     return status;
 }

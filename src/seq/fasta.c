@@ -25,13 +25,16 @@ static int check_full_names(const rows *r, const char *header, const char *end, 
     size_t length = (size_t)(end - header);
     bool differ = (size_t)(line_end(first) - first) != length || memcmp(first, header, length) != 0;
     char shown[96];
-    return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, header),
-                      "the name %s was used already on line %zu -- %s",
-                      diag_quote(shown, sizeof shown, header, n), input_place(r->in, first).line,
-                      differ
-                          ? "the headers differ behind the first word: use --full-names, or give "
-                            "each sequence its own first word"
+    int status =
+        diag_error(r->d, ART_ERR_INPUT, input_place(r->in, header),
+                   "the name %s was used already on line %zu -- %s",
+                   diag_quote(shown, sizeof shown, header, n), input_place(r->in, first).line,
+                   differ ? "the headers differ behind the first word: give each sequence its own "
+                            "first word, or read full names"
                           : "give each sequence its own name");
+    if (differ)
+        diag_advise(r->d, ADVICE_FULL_NAMES);
+    return status;
 }
 
 /* The header line from behind its '>'. */

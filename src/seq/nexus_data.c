@@ -293,7 +293,8 @@ static int check_matrix(reader *x)
             x->n_taxa, x->r->count);
     int status = rows_expect(x->r, x->n_sites, "NCHAR says",
                              "correct NCHAR or the sequence; an interleaved matrix needs "
-                             "INTERLEAVE in FORMAT");
+                             "INTERLEAVE in FORMAT",
+                             ADVICE_NONE);
     size_t labels = x->labels.count;
     for (size_t i = 0; labels && i < x->r->count && status == ART_OK; i++) {
         const row *y = &x->r->row[i];

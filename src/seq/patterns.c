@@ -2,7 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/hash.h"
-#include "base/hash_set.h"
+#include "base/hash_index.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -10,18 +10,18 @@
 
 enum { BAND = 64 }; /* columns transposed at a time: a cache line of every row */
 
-/* The different columns so far, each of n bytes, behind each other. The last one may be a
- * candidate that is not counted yet. */
+/* The different columns so far, each of n bytes, behind each other. */
 typedef struct columns {
     size_t n;
     uint8_t *state;
     size_t count, room;
+    hash_index index;
 } columns;
 
-static bool same_column(const void *items, uint32_t a, uint32_t b)
+static bool is_column(const void *items, uint32_t item, const void *column)
 {
     const columns *c = items;
-    return memcmp(c->state + a * c->n, c->state + b * c->n, c->n) == 0;
+    return memcmp(c->state + item * c->n, column, c->n) == 0;
 }
 
 static void transpose(uint8_t *band, const alignment *a, size_t site, size_t width)
@@ -32,39 +32,37 @@ static void transpose(uint8_t *band, const alignment *a, size_t site, size_t wid
             band[j * n + i] = a->state[i * a->n_sites + site + j];
 }
 
-/* The number of the pattern with this column, HASH_SET_NOMEM when memory is short. */
-static uint32_t pattern_of(columns *c, hash_set *s, const uint8_t *column)
+/* The number of the pattern with this column. */
+static int pattern_of(uint32_t *pattern, columns *c, const uint8_t *column)
 {
     uint8_t *grown = mem_grow(c->state, &c->room, c->count, c->n);
     if (!grown)
-        return HASH_SET_NOMEM;
+        return ART_ERR_NOMEM;
     c->state = grown;
-    memcpy(c->state + c->count * c->n, column, c->n);
-    uint32_t pattern = hash_set_intern(s, (uint32_t)c->count, hash_bytes(column, c->n));
-    if (pattern == c->count)
-        c->count++;
-    return pattern;
+    int status = hash_index_intern(&c->index, pattern, (uint32_t)c->count, hash_bytes(column, c->n),
+                                   is_column, c, column);
+    if (!status && *pattern == c->count)
+        memcpy(c->state + c->count++ * c->n, column, c->n);
+    return status;
 }
 
 /* Fills site_pattern and n_patterns. */
 static int number_patterns(alignment *a)
 {
     columns c = {.n = (size_t)a->n_taxa};
-    hash_set s;
-    hash_set_init(&s, same_column, &c);
     uint8_t *band = mem_zeros(BAND, c.n);
-    uint32_t pattern = band ? 0 : HASH_SET_NOMEM;
-    for (size_t site = 0; site < a->n_sites && pattern != HASH_SET_NOMEM; site += BAND) {
+    int status = band ? ART_OK : ART_ERR_NOMEM;
+    for (size_t site = 0; site < a->n_sites && !status; site += BAND) {
         size_t width = a->n_sites - site < BAND ? a->n_sites - site : BAND;
         transpose(band, a, site, width);
-        for (size_t j = 0; j < width && pattern != HASH_SET_NOMEM; j++)
-            a->site_pattern[site + j] = pattern = pattern_of(&c, &s, band + j * c.n);
+        for (size_t j = 0; j < width && !status; j++)
+            status = pattern_of(&a->site_pattern[site + j], &c, band + j * c.n);
     }
     a->n_patterns = c.count;
-    hash_set_free(&s);
+    hash_index_free(&c.index);
     free(c.state);
     free(band);
-    return pattern == HASH_SET_NOMEM ? ART_ERR_NOMEM : ART_OK;
+    return status;
 }
 
 /* Keeps the first column of every pattern. Rows only move towards the beginning. */

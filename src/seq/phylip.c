@@ -10,7 +10,7 @@
 
 #define HINT                                                                                     \
     "correct the header or the sequence; if names are exactly ten columns wide and not set off " \
-    "by a blank, use --phylip-strict"
+    "by a blank, read it as strict PHYLIP"
 
 enum { STRICT_NAME = 10 };
 
@@ -170,6 +170,13 @@ static int too_many(const phylip *f, const char *at)
                       f->n_taxa, f->n_sites);
 }
 
+/* After a message that ends in HINT. */
+static int advised(const phylip *f, int status)
+{
+    diag_advise(f->r->d, ADVICE_STRICT_PHYLIP);
+    return status;
+}
+
 /* Each sequence goes on until it has its number of characters. */
 static int read_sequential(const phylip *f)
 {
@@ -177,9 +184,10 @@ static int read_sequential(const phylip *f)
     line l;
     while (f->r->count < f->n_taxa) {
         if (!next_line(&p, &l))
-            return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                              "the header says %zu sequences, but there are %zu -- " HINT,
-                              f->n_taxa, f->r->count);
+            return advised(f,
+                           diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                                      "the header says %zu sequences, but there are %zu -- " HINT,
+                                      f->n_taxa, f->r->count));
         int status = add_named(f, l);
         const row *x = status == ART_OK ? &f->r->row[f->r->count - 1] : NULL;
         while (status == ART_OK && x->length < f->n_sites && next_line(&p, &l))
@@ -187,7 +195,7 @@ static int read_sequential(const phylip *f)
         if (status != ART_OK)
             return status;
         if (x->length != f->n_sites)
-            return rows_expect(f->r, f->n_sites, "the header says", HINT);
+            return rows_expect(f->r, f->n_sites, "the header says", HINT, ADVICE_STRICT_PHYLIP);
     }
     return next_line(&p, &l) ? too_many(f, l.start) : ART_OK;
 }
@@ -226,9 +234,9 @@ static int add_block(const phylip *f, line *block)
 static int read_interleaved(const phylip *f)
 {
     if (f->n_lines % f->n_taxa != 0)
-        return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                          "%zu lines do not make whole blocks of %zu sequences -- " HINT,
-                          f->n_lines, f->n_taxa);
+        return advised(f, diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                                     "%zu lines do not make whole blocks of %zu sequences -- " HINT,
+                                     f->n_lines, f->n_taxa));
     line *block = mem_zeros(f->n_taxa, sizeof *block);
     if (!block)
         return ART_ERR_NOMEM;
@@ -240,7 +248,9 @@ static int read_interleaved(const phylip *f)
         status = add_block(f, block);
     }
     free(block);
-    return status == ART_OK ? rows_expect(f->r, f->n_sites, "the header says", HINT) : status;
+    return status == ART_OK
+               ? rows_expect(f->r, f->n_sites, "the header says", HINT, ADVICE_STRICT_PHYLIP)
+               : status;
 }
 
 static bool all_characters_valid(const rows *r)

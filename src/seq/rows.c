@@ -10,16 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_name(const void *items, uint32_t a, uint32_t b)
+static bool has_name(const void *items, uint32_t item, const void *name)
 {
     const rows *r = items;
-    return strcmp(r->row[a].name, r->row[b].name) == 0;
+    return strcmp(r->row[item].name, name) == 0;
 }
 
 void rows_init(rows *r, const input *in, diag *d)
 {
     *r = (rows){.in = in, .d = d};
-    hash_set_init(&r->names, same_name, r);
     symbols_init(r->symbol);
 }
 
@@ -28,8 +27,7 @@ void rows_clear(rows *r)
     for (size_t i = 0; i < r->count; i++)
         free(r->row[i].name);
     r->count = r->n_pieces = 0;
-    hash_set_free(&r->names);
-    hash_set_init(&r->names, same_name, r);
+    hash_index_free(&r->names);
 }
 
 void rows_free(rows *r)
@@ -80,26 +78,26 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
     if (status != ART_OK)
         return status;
     row *grown = mem_grow(r->row, &r->room, r->count, sizeof *grown);
-    if (!grown || r->count >= HASH_SET_NOMEM - 1)
+    if (!grown || r->count >= UINT32_MAX - 1)
         return ART_ERR_NOMEM;
     r->row = grown;
     row *new = &r->row[r->count];
     *new = (row){.name = mem_text(name, n), .at = at};
     if (!new->name)
         return ART_ERR_NOMEM;
-    uint32_t found = hash_set_intern(&r->names, (uint32_t)r->count, hash_bytes(name, n));
+    uint32_t found;
+    status = hash_index_intern(&r->names, &found, (uint32_t)r->count, hash_bytes(name, n), has_name,
+                               r, new->name);
     if (again)
         *again = found;
-    if (found == r->count) {
+    if (!status && found == r->count) {
         r->count++;
         return ART_OK;
     }
     char shown[96];
     free(new->name);
-    if (found == HASH_SET_NOMEM)
-        return ART_ERR_NOMEM;
-    if (again)
-        return ART_OK;
+    if (status || again)
+        return status;
     return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, at),
                       "the name %s was used already on line %zu -- give each sequence its own "
                       "name",
@@ -133,7 +131,8 @@ const char *rows_find_set(const rows *r, size_t number)
     return NULL;
 }
 
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint)
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
+                diag_advice advice)
 {
     int status = ART_OK;
     char shown[96], has[48];
@@ -148,6 +147,8 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
                             "sequence %s %s where %s %zu -- %s",
                             diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by,
                             length, set ? ROWS_SET_HINT : hint);
+        if (!set && wrong <= DIAG_KEEP)
+            diag_advise(r->d, advice);
     }
     return status;
 }
@@ -172,10 +173,10 @@ typedef struct folded {
     unsigned char fold[256];
 } folded;
 
-static bool same_folded(const void *items, uint32_t a, uint32_t b)
+static bool has_folded(const void *items, uint32_t item, const void *name)
 {
     const folded *f = items;
-    const char *x = f->r->row[a].name, *y = f->r->row[b].name;
+    const char *x = f->r->row[item].name, *y = name;
     while (*x && f->fold[(unsigned char)*x] == f->fold[(unsigned char)*y])
         x++, y++;
     return *x == *y;
@@ -193,20 +194,19 @@ static uint64_t hash_folded(const folded *f, const char *name)
  * pair[0], pair[1]. */
 static int find_folded(size_t *pairs, uint32_t pair[2], const folded *f)
 {
-    hash_set s;
-    hash_set_init(&s, same_folded, f);
+    hash_index seen = {0};
     int status = ART_OK;
     *pairs = 0;
     for (uint32_t i = 0; i < f->r->count && status == ART_OK; i++) {
-        uint32_t first = hash_set_intern(&s, i, hash_folded(f, f->r->row[i].name));
-        if (first == HASH_SET_NOMEM) {
-            status = ART_ERR_NOMEM;
-        } else if (first != i && (*pairs)++ == 0) {
+        const char *name = f->r->row[i].name;
+        uint32_t first;
+        status = hash_index_intern(&seen, &first, i, hash_folded(f, name), has_folded, f, name);
+        if (!status && first != i && (*pairs)++ == 0) {
             pair[0] = first;
             pair[1] = i;
         }
     }
-    hash_set_free(&s);
+    hash_index_free(&seen);
     return status;
 }
 
@@ -251,7 +251,7 @@ int rows_check(const rows *r, size_t *length)
     *length = usual_length(r);
     int status =
         rows_expect(r, *length, *length == r->row[0].length ? "the first has" : "most have",
-                    "align the sequences, or complete the file");
+                    "align the sequences, or complete the file", ADVICE_NONE);
     if (status == ART_OK && *length == 0)
         status = diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
                             "the alignment has no sites -- all the sequences are empty");

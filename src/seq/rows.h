@@ -9,7 +9,7 @@
 #ifndef SEQ_ROWS_H
 #define SEQ_ROWS_H
 
-#include "base/hash_set.h"
+#include "base/hash_index.h"
 #include "io/input.h"
 
 #include <stdbool.h>
@@ -41,7 +41,7 @@ typedef struct rows {
     size_t count, room;
     piece *piece; /* [n_pieces], in the order of the text */
     size_t n_pieces, piece_room;
-    hash_set names;
+    hash_index names;
     uint16_t symbol[256]; /* symbols.h; a reader may change it */
 } rows;
 
@@ -66,8 +66,9 @@ const char *rows_find_set(const rows *r, size_t number);
 extern const char ROWS_SET_HINT[];
 
 /* Every row must have this many characters: one error for each that has not, with the hint, or
- * with that for sets of bases where there is one. */
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint);
+ * with that for sets of bases where there is one. advice is that of the hint. */
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
+                diag_advice advice);
 
 /* At least three rows, none empty, all of one length, no two names that tree files would take
  * for the same. *length becomes the number of sites. */

@@ -2,9 +2,8 @@
 #ifndef TRAIN_BEST_TREES_H
 #define TRAIN_BEST_TREES_H
 
-#include "base/diag.h"
 #include "base/key_table.h"
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 
 #include <stdint.h>
 
@@ -23,8 +22,7 @@ void best_trees_free(best_trees *b); /* safe on a zeroed one */
  * is full. O(N). */
 void best_trees_add(best_trees *b, double value, const int32_t *decision);
 
-/* As tensors "best.value" and "best.trees" of a checkpoint; none before the first tree. */
-int best_trees_save(best_trees *b, safetensors *s);
-int best_trees_load(best_trees *b, safetensors *s, const char *file, diag *d);
+/* The fields "best.*" of a saved state. */
+int best_trees_fields(best_trees *b, saved_state *s);
 
 #endif

@@ -1,8 +1,6 @@
 #include "train/checkpoint.h"
 
 #include "artreeformer.h"
-#include "io/tensor_parts.h"
-#include "tree/topology.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +12,9 @@ enum { PATH = 4096, SUM_TEXT = 16 };
 
 static const char *const SUFFIX[] = {".ckp.safetensors", ".ckp.prev.safetensors"};
 static const char CHECKSUM[] = "checksum";
+
+/* Goes up whenever fields are added, removed or renamed, or mean something else. */
+static const char FORMAT[] = "checkpoint_format", FORMAT_NOW[] = "2";
 
 static int path_of(char path[PATH], const char *prefix, int which, diag *d)
 {
@@ -64,19 +65,23 @@ static int keep_previous(const char *present, const char *previous, diag *d)
                       strerror(errno));
 }
 
-int checkpoint_write(safetensors *s, const char *prefix, bool is_damaged, diag *d)
+int checkpoint_write(saved_state *s, const char *prefix, bool is_damaged, diag *d)
 {
     char present[PATH], previous[PATH], sum[SUM_TEXT];
-    int status = path_of(present, prefix, 0, d);
+    int status = s->status;
+    if (!status)
+        status = path_of(present, prefix, 0, d);
     if (!status)
         status = path_of(previous, prefix, 1, d);
+    if (!status)
+        status = safetensors_set(&s->tensors, FORMAT, FORMAT_NOW);
     if (status)
         return status;
-    checksum(sum, s);
-    status = safetensors_set(s, CHECKSUM, sum);
+    checksum(sum, &s->tensors);
+    status = safetensors_set(&s->tensors, CHECKSUM, sum);
     if (!status && !is_damaged && access(present, F_OK) == 0)
         status = keep_previous(present, previous, d);
-    return status ? status : safetensors_write(s, present, d);
+    return status ? status : saved_state_write(s, present, d);
 }
 
 bool checkpoint_exists(const char *prefix)
@@ -88,58 +93,59 @@ bool checkpoint_exists(const char *prefix)
     return false;
 }
 
-/* Reads one file and compares its checksum. */
+/* Reads one file and compares its format and checksum. */
 static int read_one(safetensors *s, const char *path, diag *d)
 {
     int status = safetensors_read(s, path, d);
     if (status)
         return status;
     char sum[SUM_TEXT];
-    const char *said = safetensors_get(s, CHECKSUM);
+    const char *format = safetensors_get(s, FORMAT), *said = safetensors_get(s, CHECKSUM);
+    const bool is_known = format && strcmp(format, FORMAT_NOW) == 0;
     checksum(sum, s);
-    if (said && strcmp(said, sum) == 0)
+    if (is_known && said && strcmp(said, sum) == 0)
         return ART_OK;
     safetensors_free(s);
-    return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
-                      "the checkpoint is damaged: its checksum does not match");
+    return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path}, "%s",
+                      is_known ? "the checkpoint is damaged: its checksum does not match"
+                               : "the checkpoint is that of another version of the program");
 }
 
-int checkpoint_read(safetensors *s, char *name, size_t size, bool *is_previous, const char *prefix,
-                    diag *d)
+/* Neither of the two files could be read. */
+static int no_checkpoint(int status, const char *path, const diag *trouble, diag *d)
+{
+    diag_error(d, status, (diag_place){.file = path},
+               "no checkpoint is whole (%s; %s) -- start the run again",
+               trouble->count ? trouble->message[0].text : "out of memory",
+               trouble->count > 1 ? trouble->message[1].text : "out of memory");
+    diag_advise(d, ADVICE_START_AGAIN);
+    return status;
+}
+
+int checkpoint_read(saved_state *s, bool *is_previous, const char *prefix, diag *d)
 {
     char path[2][PATH];
+    safetensors tensors = {0};
     diag trouble;
+    *s = (saved_state){0};
     diag_init(&trouble);
     int status = path_of(path[0], prefix, 0, d);
     if (!status)
         status = path_of(path[1], prefix, 1, d);
-    if (!status)
-        status = read_one(s, path[0], &trouble);
+    if (status)
+        return status;
+    status = read_one(&tensors, path[0], &trouble);
     *is_previous = status != ART_OK;
-    if (status) {
-        status = read_one(s, path[1], &trouble);
-        if (!status)
-            diag_warning(d, (diag_place){.file = path[0]},
-                         "missing or damaged (%s) -- going on from the previous checkpoint, %s",
-                         trouble.count ? trouble.message[0].text : "out of memory", path[1]);
-        else
-            diag_error(d, status, (diag_place){.file = path[0]},
-                       "no checkpoint is whole (%s; %s) -- start anew with --redo",
-                       trouble.count ? trouble.message[0].text : "out of memory",
-                       trouble.count > 1 ? trouble.message[1].text : "out of memory");
-        snprintf(name, size, "%s", path[1]);
-    } else {
-        snprintf(name, size, "%s", path[0]);
-    }
+    if (status)
+        status = read_one(&tensors, path[1], &trouble);
+    if (status)
+        no_checkpoint(status, path[0], &trouble, d);
+    else if (*is_previous)
+        diag_warning(d, (diag_place){.file = path[0]},
+                     "missing or damaged (%s) -- going on from the previous checkpoint, %s",
+                     trouble.count ? trouble.message[0].text : "out of memory", path[1]);
     diag_free(&trouble);
-    return status;
-}
-
-int checkpoint_trees(const int32_t *decision, size_t count, int n_taxa, const char *file, diag *d)
-{
-    if (decisions_are_trees(decision, count, n_taxa))
-        return ART_OK;
-    return tensor_parts_error(d, file, "decisions that make no tree");
+    return status ? status : saved_state_from(s, &tensors, path[*is_previous], d);
 }
 
 int checkpoint_remove(const char *prefix, diag *d)

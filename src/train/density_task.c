@@ -93,18 +93,6 @@ static int density_verify(task *t, diag *d)
     return task_verify_tree(t, s->decision, s->length, d);
 }
 
-static int density_save(task *t, safetensors *s)
-{
-    (void)t, (void)s;
-    return ART_OK; /* a batch is a function of the step */
-}
-
-static int density_load(task *t, safetensors *s, const char *file, diag *d)
-{
-    (void)t, (void)s, (void)file, (void)d;
-    return ART_OK;
-}
-
 static void density_free(task *t)
 {
     density *s = (density *)t;
@@ -117,8 +105,8 @@ static void density_free(task *t)
     free(s);
 }
 
-static const task_ops OPS = {density_step, density_verify, density_save, density_load,
-                             density_free};
+/* Nothing is saved: a batch is a function of the step. */
+static const task_ops OPS = {density_step, density_verify, NULL, density_free};
 
 static void set_weights(density *s, const double *weight)
 {

@@ -49,29 +49,25 @@ bool identity_differs(char *text, size_t size, const json_t *before, const json_
     return true;
 }
 
-static double saved_number(const drive *d, const char *key)
-{
-    const char *text = safetensors_get(&d->checkpoint, key);
-    return text ? strtod(text, NULL) : 0;
-}
-
 static int look_for_checkpoint(drive *d, const json_t *identity, diag *notes)
 {
     char text[1024] = "it does not say of which";
-    int status = checkpoint_read(&d->checkpoint, d->checkpoint_name, sizeof d->checkpoint_name,
-                                 &d->is_damaged, d->set.prefix, notes);
+    int status = checkpoint_read(&d->checkpoint, &d->is_damaged, d->set.prefix, notes);
     if (status)
         return status;
-    const char *said = safetensors_get(&d->checkpoint, "run");
+    const char *said = safetensors_get(&d->checkpoint.tensors, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!before || identity_differs(text, sizeof text, before, identity))
-        status = diag_error(notes, ART_ERR_MISMATCH, (diag_place){.file = d->checkpoint_name},
+        status = diag_error(notes, ART_ERR_MISMATCH, (diag_place){.file = d->checkpoint.file},
                             "the checkpoint is of another run: %s -- give the same settings and "
                             "data, write the results elsewhere, or start again",
                             text);
-    else
-        d->is_resumed = true;
     json_decref(before);
+    if (!status)
+        state_f64(&d->checkpoint, "run.seconds", &d->seconds_before);
+    if (!status)
+        status = d->checkpoint.status;
+    d->is_resumed = status == ART_OK;
     return status;
 }
 
@@ -85,16 +81,13 @@ int drive_open(drive *d, const drive_settings *settings, const json_t *identity,
         return ART_ERR_NOMEM;
     if (!settings->prefix || settings->start_again || !checkpoint_exists(settings->prefix))
         return ART_OK;
-    int status = look_for_checkpoint(d, identity, notes);
-    if (!status)
-        d->seconds_before = saved_number(d, "seconds");
-    return status;
+    return look_for_checkpoint(d, identity, notes);
 }
 
 void drive_close(drive *d, diag *notes)
 {
     output_close(&d->metrics, notes);
-    safetensors_free(&d->checkpoint);
+    saved_state_free(&d->checkpoint);
     free(d->identity);
     memset(d, 0, sizeof *d);
 }
@@ -107,9 +100,12 @@ void drive_attach(drive *d, const char *name, output *file)
     }
 }
 
-int64_t drive_saved_length(const drive *d, const char *name)
+int64_t drive_saved_length(drive *d, const char *name)
 {
-    return d->is_resumed ? (int64_t)saved_number(d, name) : -1;
+    int64_t length = -1;
+    if (d->is_resumed)
+        state_i64_in(&d->checkpoint, name, &length, 0, INT64_MAX);
+    return length;
 }
 
 double drive_seconds(const drive *d)
@@ -117,23 +113,15 @@ double drive_seconds(const drive *d)
     return d->seconds_before + clock_seconds() - d->started;
 }
 
-static int set_number(safetensors *s, const char *key, double value)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.17g", value);
-    return safetensors_set(s, key, text);
-}
-
 /* The lengths of the files that grow: on the disk before the checkpoint that tells them. */
-static int save_lengths(drive *d, safetensors *s)
+static int save_lengths(drive *d, saved_state *s)
 {
     int status = ART_OK;
     for (int i = 0; i < d->n_attached && !status; i++) {
         status = output_sync(d->attached[i].file);
-        if (!status)
-            status = set_number(s, d->attached[i].name, (double)d->attached[i].file->length);
+        state_i64(s, d->attached[i].name, &d->attached[i].file->length);
     }
-    return status;
+    return status ? status : s->status;
 }
 
 static int save(drive *d, run *work, diag *notes)
@@ -141,34 +129,34 @@ static int save(drive *d, run *work, diag *notes)
     if (!d->set.prefix)
         return ART_OK;
     const double began = clock_seconds();
-    safetensors s = {0};
+    double seconds = drive_seconds(d);
+    saved_state s = {0};
     int status = save_lengths(d, &s);
     if (!status)
-        status = safetensors_set(&s, "run", d->identity);
+        status = safetensors_set(&s.tensors, "run", d->identity);
+    state_f64(&s, "run.seconds", &seconds);
     if (!status)
-        status = set_number(&s, "seconds", drive_seconds(d));
-    if (!status)
-        status = work->ops->save(work, &s);
+        status = work->ops->fields(work, &s);
     if (!status)
         status = checkpoint_write(&s, d->set.prefix, d->is_damaged, notes);
     if (!status)
         d->is_damaged = false;
-    safetensors_free(&s);
+    saved_state_free(&s);
     d->last_saved = clock_seconds();
     d->save_cost = d->last_saved - began;
     return status;
 }
 
-static int load(drive *d, run *work, const drive_observer *o, diag *notes)
+static int load(drive *d, run *work, const drive_observer *o)
 {
-    int status = work->ops->load(work, &d->checkpoint, d->checkpoint_name, notes);
+    int status = work->ops->fields(work, &d->checkpoint);
     if (!status)
-        status = safetensors_unused(&d->checkpoint, d->checkpoint_name, notes);
-    safetensors_free(&d->checkpoint);
+        status = saved_state_end(&d->checkpoint);
     run_progress now;
     work->ops->progress(work, &now);
     if (!status && o->resumed)
-        o->resumed(o->context, d->checkpoint_name, &now);
+        o->resumed(o->context, d->checkpoint.file, &now);
+    saved_state_free(&d->checkpoint);
     return status;
 }
 
@@ -181,7 +169,7 @@ static bool save_is_due(const drive *d)
 
 static int open_metrics(drive *d, diag *notes)
 {
-    static const char NAME[] = "metrics_bytes";
+    static const char NAME[] = "run.metrics_bytes";
     char *path = NULL;
     if (!d->set.prefix)
         return ART_OK;
@@ -259,7 +247,7 @@ int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes)
     if (!status)
         status = open_metrics(d, notes);
     if (!status && d->is_resumed)
-        status = load(d, work, o, notes);
+        status = load(d, work, o);
     work->ops->progress(work, &d->last);
     if (!status)
         status = look(d, work, o, false, notes);

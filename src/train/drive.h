@@ -4,7 +4,7 @@
  *
  *     drive d;
  *     status = drive_open(&d, &settings, identity, notes);       is there a checkpoint of this run?
- *     drive_attach(&d, "log_bytes", &log_file);                 optional
+ *     drive_attach(&d, "run.log_bytes", &log_file);                optional
  *     ... make the run ...
  *     status = drive_run(&d, work, &observer, notes);            ART_ERR_STOPPED: with a checkpoint
  *     ... write the results ...
@@ -48,9 +48,8 @@ typedef struct drive {
     double started;        /* clock */
     double seconds_before; /* of earlier sessions */
     bool is_resumed;
-    safetensors checkpoint; /* that the run goes on from */
-    char checkpoint_name[4096];
-    bool is_damaged; /* the newest checkpoint: the run goes on from the one before */
+    saved_state checkpoint; /* that the run goes on from */
+    bool is_damaged;        /* the newest checkpoint: the run goes on from the one before */
     output metrics;
     struct {
         const char *name;
@@ -73,7 +72,7 @@ void drive_attach(drive *d, const char *name, output *file);
 
 /* The length that a resumed run's file had at the checkpoint, to cut it back to; -1 for a new run.
  */
-int64_t drive_saved_length(const drive *d, const char *name);
+int64_t drive_saved_length(drive *d, const char *name);
 
 int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes);
 

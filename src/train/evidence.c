@@ -144,7 +144,7 @@ int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e)
         text[n++] = "Pareto k is 0.7 or more: the estimate and its error are not dependable.";
     if (e->unfinished)
         text[n++] = "The rounds ended while draws still found trees that matter: the errors that "
-                    "are stated may be too small. Give it more time or more --rounds.";
+                    "are stated may be too small. Give it more time or more rounds.";
     if (e->cut)
         text[n++] = "A time limit ended the work early: more time makes a more accurate result.";
     if (e->failed)

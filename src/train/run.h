@@ -16,7 +16,7 @@
 #define TRAIN_RUN_H
 
 #include "base/diag.h"
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -56,10 +56,10 @@ typedef struct run_ops {
     /* What is to be reported since the last call; called after every piece. */
     int (*report)(run *r, run_report *out);
 
-    /* All that the next piece depends on, as tensors of a checkpoint. The run must not advance
-     * until s is freed. Loading is for a run that was just made in the same way. */
-    int (*save)(run *r, safetensors *s);
-    int (*load)(run *r, safetensors *s, const char *file, diag *d);
+    /* All that the next piece depends on, as the fields of a checkpoint, for saving and loading
+     * (io/saved_state.h). The run must not advance until s is freed. Loading is for a run that was
+     * just made in the same way. */
+    int (*fields)(run *r, saved_state *s);
 
     /* The run ends as soon as it can, with what it has. */
     void (*finish_now)(run *r);

@@ -4,7 +4,7 @@
 #define TRAIN_TASK_H
 
 #include "base/diag.h"
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 #include "density/branch_model.h"
 #include "density/topology_model.h"
 
@@ -28,10 +28,9 @@ typedef struct task_ops {
      * beyond rounding is reported in the diag and returns ART_ERR_NUMERIC. */
     int (*verify)(task *t, diag *d);
 
-    /* What the task has gathered besides the parameters, as tensors of a checkpoint. What is
-     * added must stay unchanged until the checkpoint is written. */
-    int (*save)(task *t, safetensors *s);
-    int (*load)(task *t, safetensors *s, const char *file, diag *d);
+    /* What the task has gathered besides the parameters, as fields of a saved state; NULL if that
+     * is nothing. */
+    int (*fields)(task *t, saved_state *s);
 
     void (*free)(task *t);
 } task_ops;

@@ -2,11 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 train_settings train_defaults(void)
 {
@@ -46,6 +44,7 @@ int trainer_create(trainer **out, task *job, const train_settings *settings, poo
     t->job = job;
     t->set = *settings;
     t->last_objective = NAN;
+    t->best = -HUGE_VAL;
     int status = ART_OK;
     if (job->trees)
         status = add_part(t, &t->trees, &job->trees->params,
@@ -108,17 +107,14 @@ static void update(trainer *t, double scale)
 static void count_step(trainer *t, const task_step *done, double norm)
 {
     const topology_work work = t->job->trees ? t->job->trees->work : (topology_work){0};
-    t->scalar[TRAIN_LOSS] += done->loss;
-    t->scalar[TRAIN_NORM] += norm;
-    t->scalar[TRAIN_DISTINCT] += done->distinct;
-    t->scalar[TRAIN_WORK_DONE] += work.done;
-    t->scalar[TRAIN_WORK_UNSHARED] += work.unshared;
-    t->scalar[TRAIN_COUNTED]++;
-    if (isfinite(done->best) &&
-        (t->scalar[TRAIN_HAS_BEST] == 0 || done->best > t->scalar[TRAIN_BEST])) {
-        t->scalar[TRAIN_BEST] = done->best;
-        t->scalar[TRAIN_HAS_BEST] = 1;
-    }
+    t->sums.steps++;
+    t->sums.loss += done->loss;
+    t->sums.norm += norm;
+    t->sums.distinct += done->distinct;
+    t->sums.work_done += work.done;
+    t->sums.work_unshared += work.unshared;
+    if (isfinite(done->best) && done->best > t->best)
+        t->best = done->best;
 }
 
 /* The task's step, from cleared gradients. */
@@ -171,20 +167,20 @@ int trainer_advance(trainer *t, diag *d)
 
 void trainer_report(trainer *t, train_report *out)
 {
-    const double n = t->scalar[TRAIN_COUNTED];
-    double unshared = t->scalar[TRAIN_WORK_UNSHARED];
+    const train_sums *sums = &t->sums;
+    const double n = sums->steps, unshared = sums->work_unshared;
     *out = (train_report){
         .step = t->step,
-        .objective = n > 0 ? -t->scalar[TRAIN_LOSS] / n : (double)NAN,
-        .best = t->scalar[TRAIN_HAS_BEST] != 0 ? t->scalar[TRAIN_BEST] : (double)NAN,
-        .gradient_norm = n > 0 ? t->scalar[TRAIN_NORM] / n : (double)NAN,
+        .objective = n > 0 ? -sums->loss / n : (double)NAN,
+        .best = isfinite(t->best) ? t->best : (double)NAN,
+        .gradient_norm = n > 0 ? sums->norm / n : (double)NAN,
         .rate = optim_rate(&t->part[0]->settings, t->step),
         .anneal = trainer_anneal(t),
-        .distinct = n > 0 ? t->scalar[TRAIN_DISTINCT] / n : (double)NAN,
-        .saved = unshared > 0 ? 1 - t->scalar[TRAIN_WORK_DONE] / unshared : 0,
+        .distinct = n > 0 ? sums->distinct / n : (double)NAN,
+        .saved = unshared > 0 ? 1 - sums->work_done / unshared : 0,
         .skipped = t->skipped,
     };
-    memset(t->scalar, 0, TRAIN_BEST * sizeof t->scalar[0]);
+    t->sums = (train_sums){0};
 }
 
 void trainer_swap_average(trainer *t)
@@ -198,68 +194,29 @@ void trainer_swap_average(trainer *t)
     topology_model_changed(t->job->trees);
 }
 
-/* Of an optimiser's tensors in a checkpoint. */
-static const char *prefix(const trainer *t, const optim *o)
-{
-    return o == &t->trees ? "optim." : "optim.branches.";
-}
-
-/* What a checkpoint holds of the loop itself. */
-enum { PARTS = 2 };
-
-static const char *counts_name(bool has_trees)
-{
-    return has_trees ? "train.counts" : "train.branches.counts";
-}
-
-static void list_parts(tensor_part out[PARTS], trainer *t)
-{
-    const bool has_trees = t->job->trees != NULL;
-    out[0] = (tensor_part){counts_name(has_trees), TENSOR_I64, 1, TRAIN_COUNTS, t->saved_counts};
-    out[1] = (tensor_part){has_trees ? "train.sums" : "train.branches.sums", TENSOR_F64, 1,
-                           TRAIN_SCALARS, t->scalar};
-}
-
-int trainer_save(trainer *t, safetensors *s)
+int trainer_fields(trainer *t, saved_state *s)
 {
     task *job = t->job;
-    tensor_part list[PARTS];
-    t->saved_counts[0] = t->step;
-    t->saved_counts[1] = t->skipped;
-    t->saved_counts[2] = t->skipped_in_row;
-    list_parts(list, t);
-    int status = tensor_parts_save(s, list, PARTS);
-    for (int i = 0; i < t->parts && !status; i++) {
-        const optim *o = t->part[i];
-        status = params_store(s, o->p, o->p->value, "");
-        if (!status)
-            status = optim_store(s, o, prefix(t, o));
-    }
-    return status ? status : job->ops->save(job, s);
-}
-
-bool trainer_is_saved(const safetensors *s, bool has_trees)
-{
-    return safetensors_find(s, counts_name(has_trees)) != NULL;
-}
-
-int trainer_load(trainer *t, safetensors *s, const char *file, diag *d)
-{
-    task *job = t->job;
-    tensor_part list[PARTS];
-    list_parts(list, t);
-    int status = tensor_parts_load(list, PARTS, s, file, d);
-    for (int i = 0; i < t->parts && !status; i++) {
+    state_i64_in(s, "train.step", &t->step, 0, INT64_MAX);
+    state_i64_in(s, "train.skipped", &t->skipped, 0, INT64_MAX);
+    state_i64_in(s, "train.skipped_in_row", &t->skipped_in_row, 0, TRAIN_SKIPS);
+    state_f64(s, "train.best", &t->best);
+    state_f64(s, "train.sum.steps", &t->sums.steps);
+    state_f64(s, "train.sum.loss", &t->sums.loss);
+    state_f64(s, "train.sum.norm", &t->sums.norm);
+    state_f64(s, "train.sum.distinct", &t->sums.distinct);
+    state_f64(s, "train.sum.work_done", &t->sums.work_done);
+    state_f64(s, "train.sum.work_unshared", &t->sums.work_unshared);
+    for (int i = 0; i < t->parts; i++) {
         optim *o = t->part[i];
-        status = params_load(o->p->value, o->p, s, "", file, d);
-        if (!status)
-            status = optim_load(o, s, prefix(t, o), file, d);
+        params_fields(o->p, o->p->value, s);
+        const size_t before = state_group(s, o == &t->trees ? "optim.trees" : "optim.branches");
+        optim_fields(o, s);
+        state_group_end(s, before);
     }
-    if (!status)
-        status = job->ops->load(job, s, file, d);
-    t->step = t->saved_counts[0];
-    t->skipped = t->saved_counts[1];
-    t->skipped_in_row = t->saved_counts[2];
-    changed(job);
-    return status;
+    if (job->ops->fields)
+        job->ops->fields(job, s);
+    if (s->is_loading)
+        changed(job);
+    return s->status;
 }

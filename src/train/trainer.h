@@ -4,7 +4,7 @@
  *
  *     trainer *t;
  *     status = trainer_create(&t, task, &settings, threads);
- *     status = trainer_load(t, &checkpoint, file, d);       to go on where a run stopped
+ *     status = trainer_fields(t, &checkpoint);              to go on where a run stopped
  *     while (t->step < settings.steps) {
  *         status = trainer_advance(t, d);
  *         if (t->step % 1000 == 0)
@@ -18,8 +18,6 @@
 
 #include "train/task.h"
 #include "nn/optim.h"
-
-#include <stdbool.h>
 
 typedef struct train_settings {
     int64_t steps;
@@ -53,19 +51,15 @@ typedef struct train_report {
 
 enum { TRAIN_SKIPS = 20 }; /* so many steps without update in a row end the run */
 
-enum train_scalar {
-    TRAIN_LOSS,
-    TRAIN_NORM,
-    TRAIN_DISTINCT,
-    TRAIN_WORK_DONE,
-    TRAIN_WORK_UNSHARED,
-    TRAIN_COUNTED, /* steps that the sums above are over */
-    TRAIN_BEST,    /* since the start; valid if TRAIN_HAS_BEST */
-    TRAIN_HAS_BEST,
-    TRAIN_SCALARS
-};
-
-enum { TRAIN_COUNTS = 3 };
+/* Sums over the steps since the last report that were not skipped. */
+typedef struct train_sums {
+    double steps;
+    double loss;
+    double norm;
+    double distinct;
+    double work_done; /* by the network, and what it would be without sharing */
+    double work_unshared;
+} train_sums;
 
 typedef struct trainer {
     task *job;
@@ -78,8 +72,8 @@ typedef struct trainer {
     optim *part[2]; /* those of the two that are there */
     int parts;
     double last_objective; /* of the last step; NaN if it was skipped, or before the first */
-    double scalar[TRAIN_SCALARS];
-    int64_t saved_counts[TRAIN_COUNTS];
+    train_sums sums;
+    double best; /* value of the target since the start; -inf before there is one */
 } trainer;
 
 /* job and threads are borrowed. */
@@ -105,13 +99,8 @@ void trainer_report(trainer *t, train_report *out);
  * There must be one. */
 void trainer_swap_average(trainer *t);
 
-/* Everything the next step depends on, as tensors of a checkpoint: parameters, optimiser,
- * average, counters, the task's own. The trainer must not advance until s is freed. A checkpoint
- * can have two: one that trains a model of trees, and one of branch lengths alone. */
-int trainer_save(trainer *t, safetensors *s);
-int trainer_load(trainer *t, safetensors *s, const char *file, diag *d);
-
-/* Whether a checkpoint has the one or the other. */
-bool trainer_is_saved(const safetensors *s, bool has_trees);
+/* Everything the next step depends on, as fields of a saved state: parameters, optimiser, average,
+ * counters, the task's own. The trainer must not advance until a state that saves is freed. */
+int trainer_fields(trainer *t, saved_state *s);
 
 #endif

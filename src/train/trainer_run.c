@@ -99,14 +99,9 @@ static int report(run *r, run_report *out)
     return status;
 }
 
-static int save(run *r, safetensors *s)
+static int fields(run *r, saved_state *s)
 {
-    return trainer_save(((trainer_run *)r)->trainer, s);
-}
-
-static int load(run *r, safetensors *s, const char *file, diag *d)
-{
-    return trainer_load(((trainer_run *)r)->trainer, s, file, d);
+    return trainer_fields(((trainer_run *)r)->trainer, s);
 }
 
 static void finish_now(run *r)
@@ -119,7 +114,7 @@ static void free_run(run *r)
     free(r);
 }
 
-static const run_ops OPS = {advance, progress, report, save, load, finish_now, free_run};
+static const run_ops OPS = {advance, progress, report, fields, finish_now, free_run};
 
 int trainer_run_create(run **out, trainer *t, const training_view *view)
 {

@@ -74,14 +74,9 @@ static int variational_verify(task *t, diag *d)
                   : task_agree("the target of a sampled tree", fast, plain, 1e-9 * fabs(plain), d);
 }
 
-static int variational_save(task *t, safetensors *s)
+static int variational_fields(task *t, saved_state *s)
 {
-    return best_trees_save(&((variational *)t)->best, s);
-}
-
-static int variational_load(task *t, safetensors *s, const char *file, diag *d)
-{
-    return best_trees_load(&((variational *)t)->best, s, file, d);
+    return best_trees_fields(&((variational *)t)->best, s);
 }
 
 static void variational_free(task *t)
@@ -95,8 +90,8 @@ static void variational_free(task *t)
     free(v);
 }
 
-static const task_ops OPS = {variational_step, variational_verify, variational_save,
-                             variational_load, variational_free};
+static const task_ops OPS = {variational_step, variational_verify, variational_fields,
+                             variational_free};
 
 int variational_create(task **out, const particle_source *source, int k, estimator kind)
 {

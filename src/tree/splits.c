@@ -1,9 +1,7 @@
 #include "tree/splits.h"
 
 #include "artreeformer.h"
-#include "io/key_table_file.h"
 #include "base/mem.h"
-#include "io/tensor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -223,34 +221,6 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
     return ART_OK;
 }
 
-static const char BITS[] = "splits.bits";
-
-/* What a checkpoint holds of it beside that. */
-enum { PARTS = 6 };
-
-static void list_parts(tensor_part out[PARTS], split_table *t)
-{
-    const tensor_part list[PARTS] = {
-        {"splits.totals", TENSOR_F64, 1, 2, t->saved},
-        {"splits.weight", TENSOR_F64, t->count, 1, t->weight},
-        {"splits.variance", TENSOR_F64, t->count, 1, t->variance},
-        {"splits.known", TENSOR_F64, t->count, 1, t->known},
-        {"splits.mean", TENSOR_F64, t->count, 1, t->mean},
-        {"splits.squares", TENSOR_F64, t->count, 1, t->squares},
-    };
-    memcpy(out, list, sizeof list);
-}
-
-int split_table_save(split_table *t, safetensors *s)
-{
-    tensor_part list[PARTS];
-    t->saved[0] = t->total;
-    t->saved[1] = t->doubt;
-    list_parts(list, t);
-    int status = key_table_save(&t->keys, BITS, TENSOR_I64, s);
-    return status ? status : tensor_parts_save(s, list, PARTS);
-}
-
 /* Whether all splits are of taxa that there are, some and not taxon 0. */
 static bool bits_are_right(const split_table *t)
 {
@@ -264,25 +234,26 @@ static bool bits_are_right(const split_table *t)
     return true;
 }
 
-int split_table_load(split_table *t, safetensors *s, const char *file, diag *d)
+int split_table_fields(split_table *t, saved_state *s)
 {
-    tensor_part list[PARTS];
-    int status = key_table_load(&t->keys, BITS, TENSOR_I64, s, file, d);
-    if (!status)
-        status = make_room(t, 0);
-    t->count = status ? 0 : t->keys.count;
-    list_parts(list, t);
-    if (!status)
-        status = tensor_parts_load(list, PARTS, s, file, d);
-    if (!status && !bits_are_right(t))
-        status = tensor_parts_error(d, file, "%s are no splits of the taxa", BITS);
-    if (status) {
+    state_keys(s, "splits.bits", &t->keys, TENSOR_I64);
+    if (state_loaded(s))
+        state_fail(s, make_room(t, 0));
+    t->count = t->keys.count;
+    state_f64(s, "splits.total", &t->total);
+    state_f64(s, "splits.doubt", &t->doubt);
+    state_f64_array(s, "splits.weight", t->weight, t->count, 1);
+    state_f64_array(s, "splits.variance", t->variance, t->count, 1);
+    state_f64_array(s, "splits.known", t->known, t->count, 1);
+    state_f64_array(s, "splits.mean", t->mean, t->count, 1);
+    state_f64_array(s, "splits.squares", t->squares, t->count, 1);
+    if (state_loaded(s) && !bits_are_right(t))
+        state_refuse(s, "splits.bits are no splits of the taxa");
+    if (s->is_loading && s->status) {
+        key_table_clear(&t->keys);
         t->count = 0;
-        return status;
     }
-    t->total = t->saved[0];
-    t->doubt = t->saved[1];
-    return ART_OK;
+    return s->status;
 }
 
 void split_table_reset(split_table *s)

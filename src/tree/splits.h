@@ -8,7 +8,7 @@
 #define TREE_SPLITS_H
 
 #include "base/key_table.h"
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 #include "tree/topology.h"
 
 #include <stdbool.h>
@@ -85,7 +85,6 @@ typedef struct split_table {
     topology tree; /* of the tree that is added, with its splits */
     uint64_t *tree_bits;
     int32_t *order;
-    double saved[2]; /* what a checkpoint holds of the scalars */
 } split_table;
 
 int split_table_init(split_table *s, int32_t n_taxa);
@@ -100,10 +99,9 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
 int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
                               double weight, double variance);
 
-/* As tensors "splits.*" of a checkpoint; the table must not change until s is freed. Loading
- * replaces the contents of a table on the same taxa. */
-int split_table_save(split_table *t, safetensors *s);
-int split_table_load(split_table *t, safetensors *s, const char *file, diag *d);
+/* The fields "splits.*" of a saved state. Loading replaces the contents of a table on the same
+ * taxa; if it fails the table is empty. */
+int split_table_fields(split_table *t, saved_state *s);
 
 /* Forgets all weights, not the lengths: frequencies may then come from better weights. */
 void split_table_reset(split_table *s);

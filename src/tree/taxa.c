@@ -18,37 +18,24 @@ void taxa_free(taxa *t)
     for (int32_t i = 0; i < t->count; i++)
         free(t->name[i]);
     free(t->name);
-    free(t->hash);
-    free(t->slot);
+    hash_index_free(&t->index);
     taxa_init(t);
 }
 
-/* The slot that holds the name, or the empty one where it would go. */
-static size_t slot_of(const taxa *t, const char *name, size_t length, uint64_t hash)
+/* A name of which the length is known. */
+typedef struct text {
+    const char *at;
+    size_t length;
+} text;
+
+static bool has_name(const void *items, uint32_t item, const void *key)
 {
-    size_t at = (size_t)hash & (t->slots - 1);
-    for (; t->slot[at] >= 0; at = (at + 1) & (t->slots - 1)) {
-        int32_t i = t->slot[at];
-        if (t->hash[i] == hash && strlen(t->name[i]) == length &&
-            memcmp(t->name[i], name, length) == 0)
-            break;
-    }
-    return at;
+    const char *name = ((const taxa *)items)->name[item];
+    const text *wanted = key;
+    return strlen(name) == wanted->length && memcmp(name, wanted->at, wanted->length) == 0;
 }
 
-/* Enters all the names into the slots anew; they are all different. */
-static void fill_slots(taxa *t)
-{
-    memset(t->slot, -1, t->slots * sizeof *t->slot);
-    for (int32_t i = 0; i < t->count; i++) {
-        size_t at = (size_t)t->hash[i] & (t->slots - 1);
-        while (t->slot[at] >= 0)
-            at = (at + 1) & (t->slots - 1);
-        t->slot[at] = i;
-    }
-}
-
-/* Room for one more name: arrays that double, slots at most half full. */
+/* Room for one more name. */
 static int make_room(taxa *t)
 {
     if (t->count < t->room)
@@ -60,18 +47,10 @@ static int make_room(taxa *t)
     if (!name)
         return ART_ERR_NOMEM;
     t->name = name;
-    uint64_t *hash = mem_resize(t->hash, (size_t)room, sizeof *hash);
-    if (!hash)
-        return ART_ERR_NOMEM;
-    t->hash = hash;
-    int32_t *slot = mem_resize(t->slot, 2 * (size_t)room, sizeof *slot);
-    if (!slot)
-        return ART_ERR_NOMEM;
-    t->slot = slot;
-    t->slots = 2 * (size_t)room;
-    t->room = room;
-    fill_slots(t);
-    return ART_OK;
+    int status = hash_index_reserve(&t->index, (size_t)room);
+    if (!status)
+        t->room = room;
+    return status;
 }
 
 int taxa_add(taxa *t, const char *name, size_t length)
@@ -81,27 +60,24 @@ int taxa_add(taxa *t, const char *name, size_t length)
     int status = make_room(t);
     if (status)
         return status;
-    uint64_t hash = hash_bytes(name, length);
-    size_t at = slot_of(t, name, length, hash);
-    if (t->slot[at] >= 0)
+    if (taxa_find(t, name, length) >= 0)
         return ART_ERR_INPUT;
     char *copy = mem_text(name, length);
     if (!copy)
         return ART_ERR_NOMEM;
-    t->name[t->count] = copy;
-    t->hash[t->count] = hash;
-    t->slot[at] = t->count++;
+    hash_index_insert(&t->index, (uint32_t)t->count, hash_bytes(name, length));
+    t->name[t->count++] = copy;
     return ART_OK;
 }
 
 int32_t taxa_find(const taxa *t, const char *name, size_t length)
 {
-    return t->slots ? t->slot[slot_of(t, name, length, hash_bytes(name, length))] : -1;
+    const text wanted = {name, length};
+    return (int32_t)hash_index_find(&t->index, hash_bytes(name, length), has_name, t, &wanted);
 }
 
 typedef struct entry {
     char *name;
-    uint64_t hash;
     int32_t index;
 } entry;
 
@@ -116,16 +92,15 @@ int taxa_sort(taxa *t, int32_t *moved)
     if (!e)
         return ART_ERR_NOMEM;
     for (int32_t i = 0; i < t->count; i++)
-        e[i] = (entry){t->name[i], t->hash[i], i};
+        e[i] = (entry){t->name[i], i};
     qsort(e, (size_t)t->count, sizeof *e, by_name);
+    hash_index_clear(&t->index);
     for (int32_t i = 0; i < t->count; i++) {
         t->name[i] = e[i].name;
-        t->hash[i] = e[i].hash;
+        hash_index_insert(&t->index, (uint32_t)i, hash_bytes(e[i].name, strlen(e[i].name)));
         if (moved)
             moved[e[i].index] = i;
     }
-    if (t->count)
-        fill_slots(t);
     free(e);
     return ART_OK;
 }
@@ -146,7 +121,7 @@ bool taxa_equal(const taxa *a, const taxa *b)
     if (a->count != b->count)
         return false;
     for (int32_t i = 0; i < a->count; i++)
-        if (a->hash[i] != b->hash[i] || strcmp(a->name[i], b->name[i]) != 0)
+        if (strcmp(a->name[i], b->name[i]) != 0)
             return false;
     return true;
 }

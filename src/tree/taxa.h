@@ -13,18 +13,13 @@
 #define TREE_TAXA_H
 
 #include "base/diag.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/hash_index.h"
 
 typedef struct taxa {
     int32_t count;
-    char **name;    /* [count], owned */
-    uint64_t *hash; /* [count] of the names */
-    int32_t room;   /* of the two arrays */
-    int32_t *slot;  /* [slots] open addressing: index of a name, -1 where empty */
-    size_t slots;   /* a power of two, or 0 */
+    char **name; /* [count], owned */
+    int32_t room;
+    hash_index index; /* of the names */
 } taxa;
 
 void taxa_init(taxa *t);

@@ -1,10 +1,8 @@
 #include "tree/tree_set.h"
 
 #include "artreeformer.h"
-#include "io/key_table_file.h"
 #include "base/mem.h"
-#include "base/number.h"
-#include "io/tensor_parts.h"
+#include "tree/saved_trees.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,47 +156,24 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
     return status ? status : tree_set_normalise(s);
 }
 
-static const char DECISION[] = "trees.decision";
-
-/* What a checkpoint holds of it beside that. */
-enum { PARTS = 2 };
-
-static void list_parts(tensor_part out[PARTS], tree_set *s)
+int tree_set_fields(tree_set *set, saved_state *s)
 {
-    out[0] = (tensor_part){"trees.totals", TENSOR_F64, 1, 2, s->saved};
-    out[1] = (tensor_part){"trees.weight", TENSOR_F64, s->count, 1, s->weight};
-}
-
-int tree_set_save(tree_set *set, safetensors *s)
-{
-    tensor_part list[PARTS];
-    set->saved[0] = set->total;
-    set->saved[1] = (double)set->n_trees;
-    list_parts(list, set);
-    int status = key_table_save(&set->keys, DECISION, TENSOR_I32, s);
-    return status ? status : tensor_parts_save(s, list, PARTS);
-}
-
-int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d)
-{
-    tensor_part list[PARTS];
-    int status = key_table_load(&set->keys, DECISION, TENSOR_I32, s, file, d);
-    if (!status)
-        status = make_room(set, 0);
-    set->count = status ? 0 : set->keys.count;
-    list_parts(list, set);
-    if (!status)
-        status = tensor_parts_load(list, PARTS, s, file, d);
-    if (!status && (!decisions_are_trees(set->decision, set->count, set->taxa.count) ||
-                    !(set->saved[0] >= 0) || !number_is_count(set->saved[1])))
-        status = tensor_parts_error(d, file, "a set of trees that cannot be");
-    if (status) {
+    int64_t n_trees = (int64_t)set->n_trees;
+    state_tree_keys(s, "trees.decision", &set->keys, set->taxa.count);
+    if (state_loaded(s))
+        state_fail(s, make_room(set, 0));
+    set->count = set->keys.count;
+    state_f64_array(s, "trees.weight", set->weight, set->count, 1);
+    state_f64(s, "trees.total", &set->total);
+    state_i64_in(s, "trees.added", &n_trees, 0, INT64_MAX);
+    set->n_trees = (size_t)n_trees;
+    if (state_loaded(s) && !(set->total >= 0))
+        state_refuse(s, "trees with a total weight of %g", set->total);
+    if (s->is_loading && s->status) {
+        key_table_clear(&set->keys);
         set->count = 0;
-        return status;
     }
-    set->total = set->saved[0];
-    set->n_trees = (size_t)set->saved[1];
-    return ART_OK;
+    return s->status;
 }
 
 size_t tree_set_credible(const tree_set *s, double share)

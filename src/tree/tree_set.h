@@ -10,7 +10,7 @@
 #ifndef TREE_TREE_SET_H
 #define TREE_TREE_SET_H
 
-#include "io/safetensors.h"
+#include "io/saved_state.h"
 #include "tree/splits.h"
 #include "tree/tree_file.h"
 
@@ -23,7 +23,6 @@ typedef struct tree_set {
     size_t n_trees;          /* trees that were added, equal ones counted each */
     key_table keys;
     size_t room;
-    double saved[2]; /* what a checkpoint holds of the scalars */
 } tree_set;
 
 /* An empty set; the names are copied. ART_ERR_USAGE for fewer than three. */
@@ -52,10 +51,9 @@ int tree_set_normalise(tree_set *s);
 int tree_set_read(tree_set *s, split_table *splits, const char *const *path, size_t n_paths,
                   const tree_options *options, diag *d);
 
-/* As tensors "trees.*" of a checkpoint; the set must not change until s is freed. Loading replaces
- * the contents of a set on the same taxa. */
-int tree_set_save(tree_set *set, safetensors *s);
-int tree_set_load(tree_set *set, safetensors *s, const char *file, diag *d);
+/* The fields "trees.*" of a saved state. Loading replaces the contents of a set on the same taxa;
+ * if it fails the set is empty. */
+int tree_set_fields(tree_set *set, saved_state *s);
 
 /* How many of the best trees it takes to reach the given share of a normalised set: the size
  * of its credible set. */
