@@ -7,6 +7,7 @@
 #include "cli/identity.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "cli/test_hook.h"
 #include "train/checkpoint.h"
 
 #include <errno.h>
@@ -213,18 +214,24 @@ int run_open(run *r, session *s, const run_settings *set, const char *default_pr
     return status;
 }
 
+static double session_seconds(const run *r)
+{
+    return test_hook_seconds(clock_seconds() - r->session->started);
+}
+
 double run_seconds(const run *r)
 {
-    return r->seconds_before + clock_seconds() - r->session->started;
+    return r->seconds_before + session_seconds(r);
 }
 
 static bool out_of_time(const run *r)
 {
-    return r->set->time_limit > 0 && clock_seconds() - r->session->started >= r->set->time_limit;
+    return r->set->time_limit > 0 && session_seconds(r) >= r->set->time_limit;
 }
 
 bool run_should_stop(const run *r)
 {
+    test_hook_piece();
     return signals_stop() || (r->has_advanced && out_of_time(r));
 }
 
@@ -345,7 +352,8 @@ static int stop(run *r, const run_work *w)
 
 int run_between(run *r, const run_work *w)
 {
-    if (w->keeps_time ? signals_stop() : run_should_stop(r))
+    const bool is_asked = run_should_stop(r); /* by a signal or by the time limit */
+    if (w->keeps_time ? signals_stop() : is_asked)
         return stop(r, w);
     return signals_save() || save_is_due(r) ? run_save(r, w) : ART_OK;
 }
