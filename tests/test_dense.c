@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { MOST = 70 };
 static const int size[][3] = {/* rows, in, out */
@@ -101,6 +103,35 @@ static void products_are_their_definition(void **state)
     arrays_free(a);
 }
 
+/* Behind b's last number is memory that may not be read; in a team it is another thread's. */
+static void outer_reads_nothing_behind(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = 8 * page;
+    arrays *a = arrays_new();
+    char *block =
+        mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(block != MAP_FAILED);
+    assert_int_equal(mprotect(block + room, page, PROT_NONE), 0);
+    for (cpu_level level = CPU_GENERIC; level <= cpu_best(); level++)
+        for (int n = 1; n <= 2 * DENSE_GRAIN + 1; n++)
+            for (int rows = 0; rows <= 20; rows++) {
+                enum { M = 7 };
+                real c[M * 3 * DENSE_GRAIN] = {0};
+                const int ldc = dense_round(n);
+                real *b = (real *)(void *)(block + room) - n * rows;
+                memcpy(b, a->weight, (size_t)(n * rows) * sizeof *b);
+                gemm_ref(GEMM_TN, a->expected, n, a->x, M, b, n, M, n, rows, 0);
+                dense_kernels_at(level)->outer(c, ldc, a->x, M, b, n, M, n, rows);
+                for (int i = 0; i < M; i++)
+                    for (int j = 0; j < n; j++)
+                        check_near((double)c[i * ldc + j], (double)a->expected[i * n + j],
+                                   rounding);
+            }
+    assert_int_equal(munmap(block, room + page), 0);
+    arrays_free(a);
+}
+
 /* A row's result is the same bits alone and among others. */
 static void rows_do_not_see_each_other(void **state)
 {
@@ -125,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_their_definition),
+        cmocka_unit_test(outer_reads_nothing_behind),
         cmocka_unit_test(rows_do_not_see_each_other),
     };
     return cmocka_run_group_tests_name("dense", tests, NULL, NULL);

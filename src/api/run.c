@@ -465,7 +465,7 @@ int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *
     drive d;
     const drive_settings plan = {s->prefix, s->time_limit,
                                  s->checkpoint_every > 0 ? s->checkpoint_every : CHECKPOINT_EVERY,
-                                 false};
+                                 false, NULL};
     int status = drive_open(&d, &plan, r->core->identity, messages_diag(m));
     if (!status)
         status = drive_run(&d, r->core->work, &(drive_observer){.context = &c, .look = ask},

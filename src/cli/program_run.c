@@ -6,6 +6,7 @@
 #include "cli/banner.h"
 #include "cli/settings_file.h"
 #include "cli/signals.h"
+#include "cli/test_hook.h"
 #include "results/results_file.h"
 #include "train/checkpoint.h"
 
@@ -108,7 +109,7 @@ int program_run_open(program_run *p, session *s, const run_settings *set,
         return ART_ERR_NOMEM;
     const bool redo = s->common->redo;
     const drive_settings plan = {session_prefix(s, default_prefix), set->time_limit,
-                                 set->checkpoint_every, redo};
+                                 set->checkpoint_every, redo, test_hook_seconds};
     int status = look_for_earlier(p, &plan);
     if (status || p->is_finished)
         return status;
@@ -144,7 +145,9 @@ static drive_action look(void *context, const run_progress *now)
 {
     program_run *p = context;
     char memory[FORMAT_SIZE];
-    if (p->looks++ == 1) /* after the first piece */
+    if (p->looks++ > 0)
+        test_hook_piece();
+    if (p->looks == 2) /* after the first piece */
         log_info(&p->session->log, "memory: %s so far",
                  format_bytes(memory, sizeof memory, peak_memory()));
     if (!now->is_done)

@@ -74,7 +74,7 @@ size_t attention_scratch(const attention *a, int n)
     const size_t forward = nodes + heads * (size_t)dense_round(a->d);
     const size_t backward = 2 * heads * d + dense_size(a->d, a->heads) +
                             dense_size(2 * a->heads, a->d) + 2 * nodes * heads + 2 * nodes;
-    return (forward > backward ? forward : backward) + DENSE_GRAIN;
+    return forward > backward ? forward : backward;
 }
 
 void attention_pool(real *share, real *z, const attention *a, const real *x, int n, int step,

@@ -20,8 +20,7 @@
 
 #include <stddef.h>
 
-/* Numbers per cache line: row lengths that `outer` writes, and the slack behind what it
- * reads. */
+/* Numbers per cache line: the rows that `outer` writes are multiples of it. */
 enum { DENSE_GRAIN = 64 / sizeof(real) };
 
 /* n rounded up to the grain. */
@@ -47,7 +46,7 @@ typedef struct dense_kernels {
                      int rows, int in, int out, int add);
 
     /* c += a^T b.   c [m][ldc >= n rounded up], a [rows][lda >= m], b [rows][ldb >= n]. Numbers
-     * of c beyond column n are scratch; b is read up to a grain beyond its last number. */
+     * of c beyond column n are scratch; nothing behind the last number of b is read. */
     void (*outer)(real *c, ptrdiff_t ldc, const real *a, ptrdiff_t lda, const real *b,
                   ptrdiff_t ldb, int m, int n, int rows);
 } dense_kernels;

@@ -108,9 +108,15 @@ int64_t drive_saved_length(drive *d, const char *name)
     return length;
 }
 
+static double session_seconds(const drive *d)
+{
+    const double seconds = clock_seconds() - d->started;
+    return d->set.session_seconds ? d->set.session_seconds(seconds) : seconds;
+}
+
 double drive_seconds(const drive *d)
 {
-    return d->seconds_before + clock_seconds() - d->started;
+    return d->seconds_before + session_seconds(d);
 }
 
 /* The lengths of the files that grow: on the disk before the checkpoint that tells them. */
@@ -219,7 +225,7 @@ static int report(drive *d, run *work, const drive_observer *o)
 static bool is_out_of_time(const drive *d, const run *work, bool has_advanced)
 {
     return !work->keeps_time_limit && d->set.time_limit > 0 && has_advanced &&
-           clock_seconds() - d->started >= d->set.time_limit;
+           session_seconds(d) >= d->set.time_limit;
 }
 
 /* What the observer wants, and the time limit. */

@@ -17,7 +17,7 @@ int nodes_scratch_init(nodes_scratch *s, const panels *w, size_t trees, size_t e
     if (status)
         return status;
     const size_t more = attention_scratch(&w->attention, topology_nodes(w->n_taxa));
-    s->row = mem_aligned(2 * rows + trees * (4 + heads) * d + more + DENSE_GRAIN, sizeof *s->row);
+    s->row = mem_aligned(2 * rows + trees * (4 + heads) * d + more, sizeof *s->row);
     if (!s->row)
         return ART_ERR_NOMEM;
     s->drow = s->row + rows;

@@ -12,7 +12,7 @@ int readout_scratch_init(readout_scratch *s, const panels *w)
 {
     const size_t rows = READOUT_ROWS, d = (size_t)w->d;
     memset(s, 0, sizeof *s);
-    s->p = mem_aligned(rows * (12 * d + 2) + DENSE_GRAIN, sizeof *s->p);
+    s->p = mem_aligned(rows * (12 * d + 2), sizeof *s->p);
     if (!s->p)
         return ART_ERR_NOMEM;
     s->dp = s->p + rows * d;

@@ -13,8 +13,8 @@ void tile_init(tile *t, int d, int heads)
     *t = (tile){.d = d, .heads = heads};
 }
 
-/* Every array of the tile: X(member, numbers per tree, per node, per edge). The real ones are
- * read by whole vectors, so there is a grain behind each (nn/dense.h). */
+/* Every array of the tile: X(member, numbers per tree, per node, per edge). Each has one
+ * more, which `edge` needs. */
 #define TILE_ARRAYS(X)        \
     X(leaves, 1, 0, 0)        \
     X(edge, 1, 0, 0)          \
@@ -44,7 +44,7 @@ void tile_free(tile *t)
 }
 
 #define TILE_COUNT(per_tree, per_node, per_edge) \
-    ((per_tree)*trees + (per_node) * (trees + edges) + (per_edge)*edges + DENSE_GRAIN)
+    ((per_tree)*trees + (per_node) * (trees + edges) + (per_edge)*edges + 1)
 
 size_t tile_bytes(int d, int n_heads, size_t trees, size_t edges)
 {
