@@ -226,8 +226,13 @@ static void types_and_shapes(void **state)
         if (kind == 0)
             state_f32_array(&copy, "levels", single, 3, 2);
         else
-            state_f64_array(&copy, "levels", back, kind == 1 ? 2 : kind == 2 ? 6 : 3,
-                            kind == 1 ? 3 : kind == 4 ? 2 : 1);
+            state_f64_array(&copy, "levels", back,
+                            kind == 1   ? 2
+                            : kind == 2 ? 6
+                                        : 3,
+                            kind == 1   ? 3
+                            : kind == 4 ? 2
+                                        : 1);
         assert_int_equal(copy.status, kind == 4 ? ART_OK : ART_ERR_MISMATCH);
         assert_true((back[0] > 0) == (kind == 4));
         saved_state_free(&copy);

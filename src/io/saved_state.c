@@ -210,8 +210,8 @@ static void put_in(saved_state *s, const char *name, const field *f)
     if (!t)
         return;
     const uint8_t *code = t->data;
-    bool is_right = t->dtype == TENSOR_U8 && t->rank == 2 && t->shape[0] == f->rows &&
-                    t->shape[1] == f->width;
+    bool is_right =
+        t->dtype == TENSOR_U8 && t->rank == 2 && t->shape[0] == f->rows && t->shape[1] == f->width;
     for (size_t i = 0; i < f->rows * f->width && is_right; i++) {
         is_right = code[i] < SPECIALS;
         if (is_right && code[i] != FINITE)
@@ -264,8 +264,7 @@ void state_f64_array(saved_state *s, const char *name, double *data, size_t rows
 
 void state_log_array(saved_state *s, const char *name, double *data, size_t rows, size_t width)
 {
-    transfer(s, name,
-             (field){TENSOR_F64, (char *)data, rows, width, width * sizeof *data, true});
+    transfer(s, name, (field){TENSOR_F64, (char *)data, rows, width, width * sizeof *data, true});
 }
 
 void state_u8_array(saved_state *s, const char *name, uint8_t *data, size_t rows, size_t width)
@@ -355,8 +354,7 @@ size_t state_rows(const saved_state *s, const char *name, size_t rows, size_t wi
     char full[STATE_NAME];
     if (!s->is_loading)
         return rows;
-    const tensor *t =
-        full_name(full, s, name, "") ? safetensors_find(&s->tensors, full) : NULL;
+    const tensor *t = full_name(full, s, name, "") ? safetensors_find(&s->tensors, full) : NULL;
     return t && t->rank == 2 && t->shape[1] == width ? t->shape[0] : 0;
 }
 
@@ -382,8 +380,8 @@ static void load_keys(saved_state *s, const char *name, key_table *t, field f)
 
 void state_keys(saved_state *s, const char *name, key_table *t, tensor_dtype dtype)
 {
-    const field f = {dtype, (char *)t->key, t->count, t->size / tensor_width(dtype), t->size,
-                     false};
+    const field f = {dtype,   (char *)t->key, t->count, t->size / tensor_width(dtype),
+                     t->size, false};
     if (!s->is_loading)
         transfer(s, name, f);
     else if (s->status == ART_OK)

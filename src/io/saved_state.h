@@ -118,8 +118,8 @@ void state_log_mean_column(saved_state *s, const char *name, log_mean *first, si
  * it is not there or has another width). No more than the file holds, unless width is 0. */
 size_t state_rows(const saved_state *s, const char *name, size_t rows, size_t width);
 
-/* The keys of a table, each a row of numbers of the type. Loading replaces them; a row that is there
- * twice is refused. Borrowed as arrays are. */
+/* The keys of a table, each a row of numbers of the type. Loading replaces them; a row that is
+ * there twice is refused. Borrowed as arrays are. */
 void state_keys(saved_state *s, const char *name, key_table *t, tensor_dtype dtype);
 
 /* Names are "group.name" until the end of the group; groups can be nested.

@@ -1,5 +1,5 @@
-/* saved_trees.h: topologies as fields of a saved state (io/saved_state.h). Loading refuses decisions
- * that make no tree. */
+/* saved_trees.h: topologies as fields of a saved state (io/saved_state.h). Loading refuses
+ * decisions that make no tree. */
 #ifndef TREE_SAVED_TREES_H
 #define TREE_SAVED_TREES_H
 
