@@ -197,7 +197,8 @@ static void files_that_do_not_fit(void **state)
         state_turn(&s, NULL);
         assert_int_equal(tree_table_fields(&other, &s), ART_ERR_MISMATCH);
         assert_int_equal(other.count, 0);
-        assert_int_equal(find(&other, 0), -1);
+        if (kind > 0) /* on as many taxa */
+            assert_int_equal(find(&other, 0), -1);
         saved_state_free(&s);
         tree_table_free(&other);
     }

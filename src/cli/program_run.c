@@ -196,7 +196,7 @@ int program_run_end(program_run *p, json_t *results)
         return status;
     }
     if (results && p->drive.last.is_cut)
-        json_object_set_new(results, "cut_by_time_limit", json_true());
+        json_object_set_new(results, "cut_by_time_limit", json_real(p->drive.set.time_limit));
     status = results_file_write(s->prefix, p->identity, results, &facts, &s->diag);
     return status ? status : drive_end(&p->drive, &s->diag);
 }

@@ -48,7 +48,6 @@ static void progress(const run *r, run_progress *out)
     out->is_done = v->set.repeats == 0 || (e && evaluator_is_done(e));
     snprintf(out->detail, sizeof out->detail, "%zu distinct trees",
              e ? evaluator_topologies(e) : 0);
-    snprintf(out->place, sizeof out->place, "the evidence, after training");
 }
 
 static int report(run *r, run_report *out)

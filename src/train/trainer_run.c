@@ -101,7 +101,11 @@ static int report(run *r, run_report *out)
 
 static int fields(run *r, saved_state *s)
 {
-    return trainer_fields(((trainer_run *)r)->trainer, s);
+    trainer_run *t = (trainer_run *)r;
+    int status = trainer_fields(t->trainer, s);
+    if (state_loaded(s))
+        t->reported = t->trainer->step; /* a step is reported before it is saved */
+    return status;
 }
 
 static void finish_now(run *r)
