@@ -8,7 +8,7 @@ add_custom_target(product) # all of it, and no tests
 add_dependencies(product artreeformer_cli artreeformer artreeformer_static)
 install(TARGETS artreeformer_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS artreeformer LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS artreeformer_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${STATIC_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/artreeformer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${PROJECT_BINARY_DIR}/artreeformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
