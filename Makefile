@@ -15,7 +15,8 @@ all: deps
 help:
 	@echo "make          build $(BUILD)/artreeformer and the library"
 	@echo "make demo     install what is missing, build, run the main job on an example"
-	@echo "make test     install what is missing, build, run all tests (T=\"rng pool\": only these)"
+	@echo "make test     install what is missing, build, run all tests (T=\"rng pool\": only these;"
+	@echo "              T=fast: all but the slow ones)"
 	@echo "make bench    timings of the parts of the work (needs OpenBLAS to compare with)"
 	@echo "make asan     all tests under the address and undefined-behaviour sanitizers"
 	@echo "make tsan     the tests that use threads under the thread sanitizer"
@@ -28,11 +29,16 @@ deps:
 demo: all
 	@scripts/demo $(BUILD)/artreeformer
 
+# Only what the wanted tests need is built: all of it, what is fast, or the programs named by T.
+# (name:pattern runs those of a program's tests whose names match)
+TEST_NAMES = $(foreach name,$(T),$(firstword $(subst :, ,$(name))))
+TEST_TARGETS = $(if $(T),$(patsubst test_fast,fast_tests,$(addprefix test_,$(TEST_NAMES))),all)
+
 test:
 	@scripts/deps test
 	@$(CONFIGURE)
-	@cmake --build $(BUILD) -j$(JOBS)
-	@tests/run $(BUILD)/tests $(T)
+	@cmake --build $(BUILD) -j$(JOBS) --target $(TEST_TARGETS)
+	@tests/run $(BUILD)/tests $(foreach name,$(T),'$(name)')
 
 bench:
 	@scripts/deps bench
@@ -43,8 +49,11 @@ bench:
 asan:
 	@$(MAKE) test BUILD=build-asan CMAKE_FLAGS=-DART_SANITIZE=address,undefined
 
-# Those that use threads, in this process or in the program.
-THREADED = pool likelihood evidence_batch search rounds trainer artreeformer branch density_task api inference
+# The tests that use threads, and whole runs of the program on several (resume). Everything that
+# takes a pool has a test in which it must give the same bits on any number of threads.
+THREADED = pool input signals resume simulate:threads* optim:*threads* branch:*threads* blend:threads* \
+	likelihood:threads* parsimony:threads* artreeformer:threads* search:threads* rounds:threads* \
+	topology_evidence:teams evaluate:many_trees
 
 tsan:
 	@$(MAKE) test BUILD=build-tsan CMAKE_FLAGS=-DART_SANITIZE=thread T="$(or $(T),$(THREADED))"

@@ -85,7 +85,7 @@ static void score_is_the_same_with_every_embedding(void **state)
         for (int i = 0; i < g.count; i++) {
             char key[16];
             snprintf(key, sizeof key, "%d", i + 1);
-            check_near(field(r.out, key), g.log_q[i], 2e-4);
+            check_near(field(r.out, key), g.log_q[i], 2e-4); /* the network is float */
         }
         run_free(&r);
     }

@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A file of the test's own, removed by forget(). */
@@ -195,12 +197,14 @@ static void what_cannot_be_opened(void **state)
     diag_free(&d);
 }
 
+/* One piece after the other; what does not get through is missed by the reader. */
 static void *write_slowly(void *context)
 {
     const int *fd = context;
-    for (int i = 0; i < 5; i++) {
+    bool is_well = true;
+    for (int i = 0; i < 5 && is_well; i++) {
         usleep(1000);
-        assert_int_equal(write(*fd, ">a\nACGT\n", 8), 8);
+        is_well = write(*fd, ">a\nACGT\n", 8) == 8;
     }
     close(*fd);
     return NULL;
@@ -259,7 +263,8 @@ static void a_growing_file_is_refused(void **state)
     diag_init(&d);
     input in;
     int status = ART_OK;
-    for (int attempt = 0; attempt < 20 && status == ART_OK; attempt++) {
+    const time_t latest = time(NULL) + 60; /* a busy machine may let the other wait */
+    while (status == ART_OK && time(NULL) < latest) {
         status = input_read(&in, s.path, NULL, &d);
         input_free(&in);
     }

@@ -134,7 +134,11 @@ static void every_column_of_five_taxa(void **state)
 static void threads_and_large_trees(void **state)
 {
     (void)state;
+#ifdef ART_SANITIZED
+    enum { N = 300, TREES = 5 };
+#else
     enum { N = 1500, TREES = 5 };
+#endif
     problem p = problem_random(N, 1300, TREES, 3); /* several chunks of words */
     caterpillar(p.decision, N);
     balanced(p.decision + (N - 3), N);

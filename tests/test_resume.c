@@ -67,13 +67,22 @@ static void place_open_simulated(place *p)
     run_well(line);
 }
 
+/* Under sanitizers a step takes tens of times as long. */
+#ifdef ART_SANITIZED
+#define STEPS    "--steps 20"
+#define TRAINING "--anneal 5 --report-every 5 --evidence-particles 10"
+#else
+#define STEPS    "--steps 300"
+#define TRAINING "--anneal 50 --report-every 50 --evidence-particles 100"
+#endif
+
 /* What a small run of a command is given. An error that cannot be reached makes for all the rounds,
  * and a small gap for polishing. */
 static const struct kind {
     const char *name, *command, *options;
 } KINDS[] = {
-    {"infer", "infer --method vbpi", "--anneal 50 --report-every 50 --evidence-particles 100"},
-    {"parsimony", "parsimony", "--anneal 50 --report-every 50 --evidence-particles 100"},
+    {"infer", "infer --method vbpi", TRAINING},
+    {"parsimony", "parsimony", TRAINING},
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
 };
@@ -96,8 +105,7 @@ static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char
     snprintf(words, sizeof words,
              "%s -s %s --prefix %s --hidden 8 --heads 2 %s %s --evidence-repeats 3 "
              "--posterior-sample 50 %s",
-             kind->command, p->alignment, p->prefix, kind->options, has_steps ? "" : "--steps 300",
-             extra);
+             kind->command, p->alignment, p->prefix, kind->options, has_steps ? "" : STEPS, extra);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         assert_true(n < MAX_ARGUMENTS - 1);
         out[n++] = word;
@@ -288,18 +296,24 @@ static void same_results(const place *a, const place *b)
 static void any_number_of_threads(void **state)
 {
     (void)state;
-    place one, more;
-    place_open(&one);
-    expect(&one, "infer", "-T 1", 0, NULL);
-    for (int threads = 2; threads <= 4; threads *= 2) {
-        char extra[16];
-        snprintf(extra, sizeof extra, "-T %d", threads);
-        place_open(&more);
-        expect(&more, "infer", extra, 0, NULL);
+    static const struct {
+        const char *command, *threads;
+    } table[] = {
+        {"infer", "-T 2"},
+        {"infer", "-T 4"},
+        {"parsimony", "-T 2"},
+        {"collapsed", "-T 3"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        place one, more;
+        place_open_for(&one, table[i].command);
+        place_open_for(&more, table[i].command);
+        expect(&one, table[i].command, "-T 1", 0, NULL);
+        expect(&more, table[i].command, table[i].threads, 0, NULL);
         same_results(&one, &more);
+        place_close(&one);
         place_close(&more);
     }
-    place_close(&one);
 }
 
 static void run_straight(place *p, const char *command)
@@ -757,7 +771,7 @@ static void collapsed_cut_and_killed(void **state)
 #ifdef ART_SANITIZED
 /* Whole runs take tens of times as long under sanitizers; the other build kills and stops them,
  * and what is saved and loaded is looked at by the tests of checkpoints and tasks. */
-static void whole_runs(void **state)
+static void the_rest(void **state)
 {
     (void)state;
     skip_because("left to the build without sanitizers");
@@ -767,8 +781,12 @@ static void whole_runs(void **state)
 int main(void)
 {
 #ifdef ART_SANITIZED
-    const struct CMUnitTest rest[] = {cmocka_unit_test(whole_runs)};
-    return cmocka_run_group_tests_name("resume", rest, NULL, NULL);
+    const struct CMUnitTest some[] = {
+        cmocka_unit_test(any_number_of_threads),
+        cmocka_unit_test(asked_from_outside),
+        cmocka_unit_test(the_rest),
+    };
+    return cmocka_run_group_tests_name("resume", some, NULL, NULL);
 #endif
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads),

@@ -49,6 +49,9 @@ static void bench_free(bench *b)
     problem_free(&b->p);
 }
 
+/* Of a tree's laplace, where the fit of its lengths ends at BRANCH_TOLERANCE. */
+static const double FIT_ERROR = 0.01;
+
 /* laplace [945] of all trees by a fit from the same start. */
 static void enumerate(double *laplace, const branch_posterior *data)
 {
@@ -118,7 +121,7 @@ static void what_matters_is_found(void **state)
     }
     assert_true(missed < 0.002 * all);
     assert_true(b.table.count < TREES);
-    check_near(tree_table_log_sum(&b.table, 0, 0), top + log(all), 0.01);
+    check_near(tree_table_log_sum(&b.table, 0, 0), top + log(all), FIT_ERROR);
     bench_free(&b);
 }
 
@@ -213,11 +216,11 @@ static void given_trees(void **state)
     check_status(tree_search_add(b.x, g, decision[0], 30, &found));
     assert_int_equal(found, 20);
     for (int i = 0; i < 30; i++)
-        check_near(g[i], laplace[37 * (i % 20)], 0.02);
+        check_near(g[i], laplace[37 * (i % 20)], FIT_ERROR);
     assert_int_equal(b.table.count, 20);
     for (size_t i = 0; i < 20; i++) {
         assert_int_equal(b.table.mark[i], TREE_DRAWN);
-        check_near(b.table.laplace[i], laplace[37 * i], 0.02);
+        check_near(b.table.laplace[i], laplace[37 * i], FIT_ERROR);
     }
     check_status(tree_search_add(b.x, again, decision[0], 30, &found));
     assert_int_equal(found, 0);
@@ -241,7 +244,7 @@ static void given_trees_of_a_full_table(void **state)
     check_status(tree_search_add(b.x, g, decision[0], 20, &found));
     assert_true(b.table.count <= 8 && found < 20);
     for (int i = 0; i < 20; i++)
-        check_near(g[i], laplace[37 * i], 0.02);
+        check_near(g[i], laplace[37 * i], FIT_ERROR);
     bench_free(&b);
 }
 

@@ -46,13 +46,35 @@ static int told_to_stop(void)
     return !signals_stop() || signals_save();
 }
 
-/* As from a tool that signals a process and its group. */
+/* As from a tool that signals a process and its group. Where the machine is so busy that the two
+ * are too far apart, the second ends the process. */
 static int told_twice_at_once(void)
 {
     signals_listen();
     raise(SIGTERM);
     raise(SIGHUP);
     return !signals_stop();
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Judged by an attempt whose whole life was shorter than the tenth of a second. */
+static void two_at_once_are_one(void)
+{
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        const double begun = now();
+        const int code = exit_of(told_twice_at_once);
+        if (code == 0)
+            return;
+        if (now() - begun < 0.1)
+            fail_msg("the second of two signals at once ended it: %d", code);
+    }
+    fail_msg("there was no tenth of a second for two signals");
 }
 
 static int told_again_later(void)
@@ -88,7 +110,7 @@ static int told_in_another_thread(void)
         return 1;
     signals_listen();
     pthread_kill(thread, SIGTERM);
-    for (int i = 0; i < 10000 && !signals_stop(); i++)
+    for (int i = 0; i < 60000 && !signals_stop(); i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     return !signals_stop();
 }
@@ -99,7 +121,7 @@ static void wishes_are_heard(void **state)
     assert_int_equal(exit_of(not_listening), 128 + SIGTERM);
     assert_int_equal(exit_of(told_to_save), 0);
     assert_int_equal(exit_of(told_to_stop), 0);
-    assert_int_equal(exit_of(told_twice_at_once), 0);
+    two_at_once_are_one();
     assert_int_equal(exit_of(told_again_later), 75);
     assert_int_equal(exit_of(hangup_under_nohup), 0);
     assert_int_equal(exit_of(told_in_another_thread), 0);

@@ -208,7 +208,8 @@ static void teams(void **state)
     }
     set_mode(&b, p.decision + 4);
     topology_evidence_proposal(b.t, EVIDENCE_FULL);
-    check_near(job[0][1].full_laplace, b.t->full_laplace, 0.01);
+    /* the job's fit ends with 1e-4 to gain, which leaves the curvature that much off or so */
+    check_near(job[0][1].full_laplace, b.t->full_laplace, 0.002);
     bench_free(&b);
     problem_free(&p);
 }
