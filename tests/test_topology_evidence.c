@@ -145,7 +145,7 @@ static void draws_have_their_weights(void **state)
             }
             branch_solver_move(b.t->solver, x);
             double f = branch_solver_density(b.t->solver, branch_solver_value(b.t->solver));
-            double part = EVIDENCE_PRIOR / edges, prior = 0;
+            double part = b.t->solver->problem->set.prior_draws / edges, prior = 0;
             for (int e = 0; e < edges; e++)
                 prior += log(3 * x[e] * x[e] * RATE) - RATE * length[i * edges + e];
             double proposed = log((1 - part) * exp(length_proposal_log_density(&b.t->gauss, x)) +

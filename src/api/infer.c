@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the program has them. */
-enum { PARTICLES = 1000, MOST_PASSES = 100, SAMPLE = 1 };
+enum { SAMPLE = 1 }; /* draws with lengths that are kept: nobody asks for them */
 
 void art_infer_defaults(art_infer_settings *s)
 {
@@ -113,13 +112,10 @@ static int make_rounds(rounds *c, watcher *o)
     return status;
 }
 
-static int make_answer(answer *out, rounds *c, art_model *q, const art_infer_settings *s,
-                       watcher *o)
+static int make_answer(answer *out, rounds *c, art_model *q, watcher *o)
 {
-    const final_settings plan = {PARTICLES,         SAMPLE,          MOST_PASSES,
-                                 s->standard_error, API_CACHE_BYTES, s->seed};
     final_sampling *a;
-    int status = final_sampling_create(&a, c, q->file.branches, &q->file.taxa, &plan);
+    int status = final_sampling_create(&a, c, q->file.branches, &q->file.taxa);
     while (!status && a->stage != FINAL_DONE) {
         if (is_late(o))
             final_sampling_finish_now(a);
@@ -153,20 +149,20 @@ static int infer_collapsed(art_model *q, const art_alignment *a, const int *row,
     branch_posterior problem = {0};
     rounds *c = NULL;
     answer found = {0};
-    rounds_settings plan = rounds_defaults(s->seed);
-    plan.capacity = tree_table_capacity(a->data.n_taxa, (double)s->table_bytes);
-    plan.rounds = s->rounds;
+    collapsed_settings plan = collapsed_defaults(s->seed);
+    plan.error = s->standard_error;
+    plan.table.capacity = tree_table_capacity(a->data.n_taxa, (double)s->table_bytes);
+    plan.rounds.rounds = s->rounds;
     plan.fit.steps = s->fit_steps;
     plan.fit.polish = s->fit_kl;
-    plan.error = s->standard_error;
-    plan.sampled = answer_draws(PARTICLES);
+    plan.sampler.sample = SAMPLE;
     int status = branch_posterior_init(&problem, &a->data, row, model, s->prior_rate);
     if (!status)
         status = rounds_create(&c, &problem, &a->data, row, q->file.trees, &plan, q->threads);
     if (!status)
         status = make_rounds(c, o);
     if (!status)
-        status = make_answer(&found, c, q, s, o);
+        status = make_answer(&found, c, q, o);
     if (!status)
         keep_answer(q, &found, o->diag);
     posterior_free(&found.posterior);

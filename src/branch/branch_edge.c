@@ -12,8 +12,6 @@ enum {
     MOST_STEPS = 50,  /* on one branch: bisection alone would be done by then */
 };
 
-#define SMALL_STEP 0.25 /* of x: such a step is taken without a second look */
-
 int partial_store_init(partial_store *s, const branch_posterior *p, size_t count)
 {
     memset(s, 0, sizeof *s);
@@ -190,6 +188,7 @@ double branch_edge_inspect(branch_edge *e, branch_state *b)
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
 {
     double low = cbrt(BRANCH_SHORTEST), high = cbrt(BRANCH_LONGEST), promised = 0;
+    const double small = e->problem->set.small_step;
     for (int i = 0; i < MOST_STEPS; i++) {
         const double bend = branch_edge_inspect(e, b), x = b->cbrt_length;
         const double gain = b->slope * b->slope / (2 * fmax(fabs(bend), 1e-300));
@@ -204,7 +203,7 @@ double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
         if (next != x && !(next > low && next < high))
             next = sqrt(low * high);
         b->cbrt_length = next;
-        if (bend < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
+        if (bend < 0 && (fabs(next - x) <= small * x || gain < enough))
             break;
     }
     return promised;

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What fitting one branch leaves to be gained by the others, in nats. Around an interchange 9
- * was the most in 50,000 that mattered; a branch put into the middle of another can gain by
- * moving along it, the more the more sites change on it (docs/collapsed.md). */
-#define NNI_SLACK      12.0
-#define SPR_SLACK      10.0
-#define SPR_PER_CHANGE 0.5
-
-#define ENOUGH         1e-4 /* nats that are not worth another step on one branch */
-
 /* The branches of a move, with their own lengths and transitions. */
 typedef struct arm {
     const partial *end; /* what is behind the branch */
@@ -35,6 +26,7 @@ struct branch_moves {
     int32_t node[NNI_BRANCHES]; /* of the last interchange */
     branch_state moved;         /* the branch of a subtree move, before it is put anywhere */
     double base;                /* the score without the branches that change */
+    double rough;               /* the score of the last move with one branch fitted */
     double cutoff;              /* of the subtree moves that are being scored */
     int32_t from;               /* the branch that is being moved */
     int64_t scored;
@@ -118,7 +110,7 @@ static const partial *join(branch_moves *m, int slot, const arm *a, const arm *b
 static void fit(branch_moves *m, arm *a, const partial *other)
 {
     branch_edge_set(&m->edge, a->end, other);
-    branch_edge_improve(&m->edge, &a->state, ENOUGH);
+    branch_edge_improve(&m->edge, &a->state, m->problem->set.enough);
     branch_transition(a->transition, m->problem, cube(a->state.cbrt_length));
 }
 
@@ -148,7 +140,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     double score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->arm[i].state);
-    if (score < cutoff - NNI_SLACK)
+    m->rough = score;
+    if (score < cutoff - m->problem->set.nni_slack)
         return score;
     fit(m, c, join(m, 2, e, d));
     fit(m, d, join(m, 2, e, c));
@@ -171,6 +164,11 @@ void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES]
         node[i] = m->node[i];
         length[i] = cube(m->arm[i].state.cbrt_length);
     }
+}
+
+double branch_moves_rough(const branch_moves *m)
+{
+    return m->rough;
 }
 
 /* A branch with a direction: from its near end to its far end. */
@@ -208,6 +206,7 @@ enum { MOVED, NEAR, FAR, ALONG, BESIDE };
 /* Puts the moved branch into the middle of w, with `near` being what is before it. */
 static void put(branch_moves *m, way w, const partial *near)
 {
+    const branch_settings *set = &m->problem->set;
     const branch_state whole = m->solver->branch[w.v];
     const branch_state half = {.cbrt_length = whole.cbrt_length * cbrt(0.5),
                                .curvature = whole.curvature};
@@ -220,8 +219,9 @@ static void put(branch_moves *m, way w, const partial *near)
     fit(m, moved, join(m, 0, a, b));
     double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
     score += own_part(m, moved->state) + 2 * own_part(m, half);
-    if (score <
-        m->cutoff - SPR_SLACK - SPR_PER_CHANGE * m->problem->n_sites * cube(whole.cbrt_length))
+    m->rough = score;
+    if (score < m->cutoff - set->spr_slack -
+                    set->spr_per_change * m->problem->n_sites * cube(whole.cbrt_length))
         return;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
@@ -260,7 +260,7 @@ static void move_from(branch_moves *m, way cut, const way side[2])
     m->arm[MOVED].end = behind(s, cut);
     branch_transition(m->arm[MOVED].transition, m->problem, cube(m->moved.cbrt_length));
     branch_edge_set(&m->edge, behind(s, side[0]), behind(s, side[1]));
-    branch_edge_improve(&m->edge, &merged, ENOUGH);
+    branch_edge_improve(&m->edge, &merged, m->problem->set.enough);
     m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
               own_part(m, second) + own_part(m, merged);
     for (int k = 0; k < 2; k++) {

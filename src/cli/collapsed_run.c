@@ -32,13 +32,6 @@ const option COLLAPSED_OPTIONS[] = {
     OPTION_END,
 };
 
-/* What of a time limit is left for the answer: a minute, within these shares of the limit, or what
- * a pass will take, if that is known and more. */
-static const double ANSWER_SECONDS = 60, ANSWER_LEAST = 0.1, ANSWER_MOST = 0.3;
-static const double ANSWER_MEASURED = 0.5; /* the most of it, where the cost was measured */
-enum { MEASURED_TREES = 16 };              /* on so many at least */
-static const double POLISH_WITH_LIMIT = 0.002;
-
 typedef struct work {
     job *j;
     rounds *c;
@@ -46,14 +39,13 @@ typedef struct work {
     rounds_stage shown;  /* by the line */
     int rounds;          /* that are reported */
     double last_seconds; /* of the last draws and a pass, expected; 0 if not known */
-    final_settings plan;
-    final_sampling *a; /* NULL during the rounds */
-    final_stage part;  /* shown by the line */
+    final_sampling *a;   /* NULL during the rounds */
+    final_stage part;    /* shown by the line */
 } work;
 
 static int begin_answer(work *w)
 {
-    return final_sampling_create(&w->a, w->c, w->j->branches, &w->j->data.taxa, &w->plan);
+    return final_sampling_create(&w->a, w->c, w->j->branches, &w->j->data.taxa);
 }
 
 static int save(void *context, safetensors *s)
@@ -84,8 +76,8 @@ static void where(void *context, char *text, size_t size)
     const work *w = context;
     const rounds *c = w->c;
     if (w->a && w->a->trainer)
-        snprintf(text, size, "step %lld of %d of fitting branch lengths",
-                 (long long)w->a->trainer->step, FINAL_LENGTH_STEPS);
+        snprintf(text, size, "step %lld of %lld of fitting branch lengths",
+                 (long long)w->a->trainer->step, (long long)c->set.final.length_steps);
     else if (w->a)
         snprintf(text, size, "the answer after %.0f draws", tree_sampler_draws(w->a->sampler));
     else
@@ -93,20 +85,24 @@ static void where(void *context, char *text, size_t size)
                  c->table.count);
 }
 
-static rounds_settings settings_of(const collapsed_options *o, const job *j, double passes)
+static collapsed_settings settings_of(const collapsed_options *o, const job *j,
+                                      const evaluation_settings *e)
 {
     const int n = j->data.alignment.n_taxa;
     const double limit = j->run.set->time_limit;
-    rounds_settings set = rounds_defaults((uint64_t)j->run.session->common->seed);
-    set.capacity = tree_table_capacity(n, (double)o->memory);
+    collapsed_settings set = collapsed_defaults((uint64_t)j->run.session->common->seed);
+    set.error = o->se;
+    set.table.capacity = tree_table_capacity(n, (double)o->memory);
     set.fit.batch = (int)o->fit_batch;
     set.fit.rate = o->fit_rate;
     set.fit.steps = o->fit_steps;
-    set.rounds = (int)o->rounds;
-    set.new_mass = o->new_mass;
-    set.fit.polish = o->fit_kl > 0 ? o->fit_kl : limit > 0 ? POLISH_WITH_LIMIT : 0;
-    set.error = o->se;
-    set.sampled = passes;
+    set.fit.polish = o->fit_kl > 0 ? o->fit_kl : limit > 0 ? set.limit.polish : 0;
+    set.rounds.rounds = (int)o->rounds;
+    set.rounds.new_mass = o->new_mass;
+    set.sampler.particles = (int)e->particles;
+    set.sampler.sample = (int)e->sample;
+    set.final.passes = e->repeats;
+    set.final.cache = (size_t)e->cache;
     return set;
 }
 
@@ -120,7 +116,7 @@ static void show(work *w)
                         : c->stage == ROUNDS_DRAW ? (double)c->looked
                                                   : (double)c->table.count;
     const double total = c->stage == ROUNDS_FIT    ? (double)(c->fit.before + c->set.fit.steps)
-                         : c->stage == ROUNDS_DRAW ? c->set.draws
+                         : c->stage == ROUNDS_DRAW ? c->set.rounds.draws
                                                    : 0; /* not known */
     if (c->stage != w->shown)
         progress_start(&w->line, &w->j->run.session->log, STAGE[c->stage], UNIT[c->stage], total,
@@ -154,7 +150,7 @@ static int report(work *w)
 {
     const rounds *c = w->c;
     const round_figures *r = &c->round[w->rounds++];
-    const rounds_settings *set = &c->set;
+    const collapsed_settings *set = &c->set;
     char missed[64] = "";
     if (r->missed > 0)
         snprintf(missed, sizeof missed, ", %.2g had no room in the table", r->missed);
@@ -163,7 +159,7 @@ static int report(work *w)
              "new weight %.2g (wanted %.2g) in %.0f new trees%s, gap %.3g, expected error "
              "%.2g (%.2g)%s",
              w->rounds, r->trees, r->log_table, r->log_network, r->network_error, r->new_mass,
-             set->new_mass, r->new_trees, missed, r->fit_kl, r->error, set->error,
+             set->rounds.new_mass, r->new_trees, missed, r->fit_kl, r->error, set->error,
              r->done == 0             ? ""
              : r->error <= set->error ? ": all criteria hold"
                                       : ": the table is full, the draws of the answer do the rest");
@@ -177,20 +173,22 @@ static bool is_near_limit(const run *r, double reserve)
     return limit > 0 && run_seconds(r) >= limit - reserve;
 }
 
+/* Seconds of a time limit that are left for the answer: a minute, within shares of the limit, or
+ * what a pass will take, if that is known and more. */
 static double answer_reserve(const work *w)
 {
-    const double limit = w->j->run.set->time_limit;
-    const double usual = fmax(ANSWER_LEAST * limit, fmin(ANSWER_SECONDS, ANSWER_MOST * limit));
-    return fmax(usual, fmin(w->last_seconds, ANSWER_MEASURED * limit));
+    const limit_settings *set = &w->c->set.limit;
+    const double limit = w->j->run.set->time_limit, least = set->answer_least * limit;
+    const double usual = fmax(least, fmin(set->answer_seconds, set->answer_most * limit));
+    return fmax(usual, fmin(w->last_seconds, set->answer_measured * limit));
 }
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */
 static void note_cost(work *w, double seconds)
 {
     const rounds *c = w->c;
-    const double trees =
-        answer_pass_trees(c, w->plan.particles) + (c->stage == ROUNDS_FIT ? c->set.draws : 0);
-    if (c->improved >= MEASURED_TREES)
+    const double trees = answer_pass_trees(c) + (c->stage == ROUNDS_FIT ? c->set.rounds.draws : 0);
+    if (c->improved >= c->set.limit.measured_trees)
         w->last_seconds = seconds / (double)c->improved * trees;
 }
 
@@ -230,11 +228,12 @@ static void show_answer(work *w)
     if (a->stage != w->part && passes)
         progress_start(&w->line, log, "evidence", "draws", 0, done);
     else if (a->stage != w->part)
-        progress_start(&w->line, log, "fitting branch lengths", "steps", FINAL_LENGTH_STEPS, done);
+        progress_start(&w->line, log, "fitting branch lengths", "steps",
+                       (double)a->set->final.length_steps, done);
     w->part = a->stage;
     if (passes)
         progress_update(&w->line, done, "standard error %.4f (wanted %.4f)",
-                        tree_sampler_error(a->sampler), a->set.error);
+                        tree_sampler_error(a->sampler), a->set->error);
     else
         progress_update(&w->line, done, "%s", "");
 }
@@ -300,14 +299,12 @@ static int finish(work *w, evaluation *e, json_t **facts)
 int collapsed_run(job *j, evaluation *e, json_t **facts, const collapsed_options *o,
                   const evaluation_settings *set, const subst_model *model, double prior_rate)
 {
-    work w = {.j = j,
-              .plan = {(int)set->particles, (int)set->sample, set->repeats, o->se,
-                       (size_t)set->cache, (uint64_t)j->run.session->common->seed}};
+    work w = {.j = j};
     const run_work face = {&w, save, load, where, true};
     branch_posterior problem = {0};
     char memory[FORMAT_SIZE], table[FORMAT_SIZE];
     session *s = j->run.session;
-    const rounds_settings plan = settings_of(o, j, answer_draws((int)set->particles));
+    const collapsed_settings plan = settings_of(o, j, set);
     *facts = NULL;
     int status =
         branch_posterior_init(&problem, &j->data.alignment, j->data.row, model, prior_rate);

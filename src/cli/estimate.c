@@ -8,6 +8,7 @@
 #include "train/density_task.h"
 #include "collapsed/search.h"
 #include "density/artreeformer/artreeformer_model.h"
+#include "density/model_file.h"
 #include "density/lognormal/branch_lognormal.h"
 #include "branch/evidence_batch.h"
 #include "subst/model_string.h"
@@ -16,8 +17,6 @@
 #include <stdlib.h>
 
 enum { STEPS = 3, TREES = 16 };
-
-static const double PRIOR_RATE = 10;
 
 /* The fastest of a few steps of j's task. */
 static int measure(double *seconds, job *j, pool *threads)
@@ -66,7 +65,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
     if (!status)
         status = target_likelihood(&j.goal, &part, NULL, &model, k, threads);
     if (!status) {
-        const particle_source source = {j.trees, j.branches, j.goal, PRIOR_RATE, 1};
+        const particle_source source = {j.trees, j.branches, j.goal, MODEL_PRIOR_RATE, 1};
         j.branches->ops->initialise(j.branches, 1);
         status = variational_create(&j.task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     }
@@ -128,12 +127,12 @@ static int time_trees(double *seconds, const alignment *a, const subst_model *mo
     int32_t *decision = random_trees(TREES, part.n_taxa);
     double *length = mem_zeros(TREES * edges, sizeof *length);
     int status = decision && length
-                     ? branch_posterior_init(&problem, &part, NULL, model, PRIOR_RATE)
+                     ? branch_posterior_init(&problem, &part, NULL, model, MODEL_PRIOR_RATE)
                      : ART_ERR_NOMEM;
     if (!status)
         status = evidence_batch_create(&team, &problem, threads);
     for (size_t i = 0; i < TREES * edges && !status; i++)
-        length[i] = 1 / PRIOR_RATE;
+        length[i] = 1 / MODEL_PRIOR_RATE;
     for (size_t i = 0; i < TREES && !status; i++)
         fit[i] = (evidence_job){.decision = decision + i * n_decisions,
                                 .length = length + i * edges,
@@ -154,11 +153,11 @@ static int estimate_collapsed(estimate *out, const alignment *a, const estimate_
 {
     branch_posterior problem = {0};
     subst_model model;
-    const search_settings explore = search_defaults(1);
+    const search_settings explore = collapsed_defaults(1).search;
     const int n_threads = pool_threads(threads);
     int status = model_string_parse(&model, "JC", a, NULL);
     if (!status)
-        status = branch_posterior_init(&problem, a, NULL, &model, PRIOR_RATE);
+        status = branch_posterior_init(&problem, a, NULL, &model, MODEL_PRIOR_RATE);
     if (!status)
         status = time_fit(&out->fit_seconds, a, z, threads);
     if (!status)

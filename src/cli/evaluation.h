@@ -3,6 +3,7 @@
 #define CLI_EVALUATION_H
 
 #include "cli/session.h"
+#include "train/defaults.h"
 #include "train/evidence.h"
 #include "results/posterior.h"
 
@@ -15,9 +16,10 @@ typedef struct evaluation_settings {
     int64_t cache;  /* bytes for partial trees */
 } evaluation_settings;
 
-#define EVALUATION_DEFAULTS                                                  \
-    {                                                                        \
-        .particles = 1000, .repeats = 100, .sample = 1000, .cache = 64 << 20 \
+#define EVALUATION_DEFAULTS                                               \
+    {                                                                     \
+        .particles = EVALUATION_PARTICLES, .repeats = EVALUATION_REPEATS, \
+        .sample = EVALUATION_SAMPLE, .cache = EVALUATION_CACHE            \
     }
 
 /* --evidence-particles --evidence-repeats --cache-memory */

@@ -24,6 +24,7 @@ enum { SAMPLER_COUNTS = 6, SAMPLER_LEVELS = 1 + 2 * LOG_MEAN_NUMBERS };
 struct tree_sampler {
     rounds *c;
     sampler_settings set;
+    uint64_t seed;
     int k_table, k_network;  /* of a repeat */
     double log_sum;          /* of the table at the beginning */
     double *log_p;           /* [trees] the table's distribution then */

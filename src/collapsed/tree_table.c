@@ -20,7 +20,8 @@ int tree_table_init(tree_table *t, int n_taxa, size_t capacity)
     t->n_taxa = n_taxa;
     t->n_decisions = (size_t)n_taxa - 3;
     t->n_edges = 2 * (size_t)n_taxa - 3;
-    t->capacity = capacity;
+    t->set = collapsed_defaults(0).table;
+    t->set.capacity = capacity;
     t->floor = -HUGE_VAL;
     return ART_OK;
 }
@@ -93,7 +94,7 @@ static int grow(tree_table *t, size_t least)
     size_t room = t->room ? t->room : FIRST_ROOM, slots = 16;
     while (room < least)
         room *= 2;
-    room = room > t->capacity ? t->capacity : room;
+    room = room > t->set.capacity ? t->set.capacity : room;
     while (slots < 2 * room)
         slots *= 2;
     if (resize(&t->decision, room, decision_bytes(t)) ||
@@ -130,7 +131,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The eighth with the least laplace goes. */
+/* A part of the trees, those with the least laplace, goes. */
 static int evict(tree_table *t)
 {
     double *sorted = mem_zeros(t->count, sizeof *sorted);
@@ -138,7 +139,8 @@ static int evict(tree_table *t)
         return ART_ERR_NOMEM;
     memcpy(sorted, t->laplace, t->count * sizeof *sorted);
     qsort(sorted, t->count, sizeof *sorted, falling);
-    t->floor = sorted[t->count - t->count / 8];
+    const size_t part = t->count / (size_t)t->set.evicted_part;
+    t->floor = sorted[t->count - (part ? part : 1)];
     free(sorted);
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++)
@@ -158,7 +160,7 @@ int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e)
         t->refused++;
         return ART_OK;
     }
-    if (t->count == t->capacity && (status = evict(t)))
+    if (t->count == t->set.capacity && (status = evict(t)))
         return status;
     if (t->count == t->room && (status = grow(t, t->count + 1)))
         return status;
@@ -264,7 +266,7 @@ int tree_table_load(tree_table *t, safetensors *s, const char *file, diag *d)
     tensor_part list[PARTS];
     int status = ART_OK;
     t->count = 0;
-    if (count > t->capacity)
+    if (count > t->set.capacity)
         status = tensor_parts_error(d, file, "%zu topologies, more than there is room for", count);
     else if (count > t->room)
         status = grow(t, count);

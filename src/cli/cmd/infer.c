@@ -57,8 +57,13 @@ static const settings DEFAULTS = {
 
 /* The published schedule (with --anneal 200000 for data sets that are hard to anneal). */
 static const preset_value PAPER[] = {
-    {"method", "vbpi"},       {"steps", "400000"},  {"anneal", "100000"}, {"branch-rate", "0.001"},
-    {"branch-hidden", "100"}, {"prior-rate", "10"}, {NULL, NULL},
+    {"method", "vbpi"},
+    {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
+    {"anneal", PRESET_TEXT(PUBLISHED_ANNEAL)},
+    {"branch-rate", PRESET_TEXT(PUBLISHED_BRANCH_RATE)},
+    {"branch-hidden", PRESET_TEXT(PUBLISHED_BRANCH_HIDDEN)},
+    {"prior-rate", PRESET_TEXT(MODEL_PRIOR_RATE)},
+    {NULL, NULL},
 };
 
 static const option BRANCH_OPTIONS[] = {
