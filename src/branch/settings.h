@@ -13,9 +13,10 @@
 #define BRANCH_TOLERANCE 1e-3
 
 /* Lengths, in expected changes per site: the search for the mode stays between them. Far beyond
- * what data can say: a branch without a change on n sites has its mode at 2 / (3 (n + prior rate)). */
-#define BRANCH_SHORTEST 1e-12
-#define BRANCH_LONGEST  100.0
+ * what data can say: a branch without a change on n sites has its mode at 2 / (3 (n + prior rate)).
+ */
+#define BRANCH_SHORTEST  1e-12
+#define BRANCH_LONGEST   100.0
 
 typedef struct branch_settings {
     /* The mode (branch_solver.h, branch_edge.h). */

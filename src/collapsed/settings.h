@@ -157,10 +157,10 @@ typedef struct final_settings {
     double most_network;  /* .. and the table, which has the probabilities that are reported */
     /* The model of branch lengths, for draws beyond the table; the answer does not depend on it. */
     int64_t length_steps;
-    int length_batch;        /* trees of a step, fewer with many taxa */
-    double length_rate;      /* of learning, per step */
-    double length_decay;     /* of the rate .. */
-    int length_decay_parts;  /* .. so many times */
+    int length_batch;       /* trees of a step, fewer with many taxa */
+    double length_rate;     /* of learning, per step */
+    double length_decay;    /* of the rate .. */
+    int length_decay_parts; /* .. so many times */
 } final_settings;
 
 /* How a time limit is divided (of the program). */
