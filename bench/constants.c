@@ -52,13 +52,19 @@ typedef struct constant {
     double value[MOST_VALUES]; /* to try; all 0: half and double */
 } constant;
 
-#define COLLAPSED(name, field, kind, reach, ...)                                        \
-    {                                                                                   \
-        name, offsetof(collapsed_settings, field), kind, false, reach, { __VA_ARGS__ }  \
+#define COLLAPSED(name, field, kind, reach, ...)                       \
+    {                                                                  \
+        name, offsetof(collapsed_settings, field), kind, false, reach, \
+        {                                                              \
+            __VA_ARGS__                                                \
+        }                                                              \
     }
-#define BRANCH(field, kind)                                             \
-    {                                                                   \
-        #field, offsetof(branch_settings, field), kind, true, ALL, { 0 } \
+#define BRANCH(field, kind)                                        \
+    {                                                              \
+#field, offsetof(branch_settings, field), kind, true, ALL, \
+        {                                                          \
+            0                                                      \
+        }                                                          \
     }
 
 static const constant TABLE[] = {
@@ -220,8 +226,7 @@ static int dataset_read(dataset *s, const char *path, const options *o, pool *th
     for (int i = 0; !status && i < s->data.n_taxa; i++)
         s->taxon[moved[i]] = i;
     if (status || (status = model_string_parse(&model, "JC", NULL, &d)) ||
-        (status = branch_posterior_init(&s->problem, &s->data, s->taxon, &model,
-                                        MODEL_PRIOR_RATE)))
+        (status = branch_posterior_init(&s->problem, &s->data, s->taxon, &model, MODEL_PRIOR_RATE)))
         goto out;
     if (o->n_truth) {
         const tree_options how = {.taxa = &s->names, .taxa_from = "the alignment"};
@@ -355,7 +360,8 @@ static void print_row(const dataset *s, const char *name, double value, const ou
         square += pow(run[i].log_evidence - mean, 2);
     const char *file = strrchr(s->path, '/');
     printf("%s\t%s\t%g\t%.1f\t%.4f\t%.4f\t%.4f\t%.4f\t%.0f\n", file ? file + 1 : s->path, name,
-           value, seconds, mean, seeds > 1 ? sqrt(square / (seeds - 1)) : 0, error, distance, table);
+           value, seconds, mean, seeds > 1 ? sqrt(square / (seeds - 1)) : 0, error, distance,
+           table);
     fflush(stdout);
 }
 
@@ -422,14 +428,15 @@ static int run_all(dataset *s, const options *o)
 
 /* What one kind of move gained on its cheap scores, in nats. */
 typedef struct gains {
-    int64_t moves;   /* scored, by the branches around them */
-    int64_t within;  /* of these in the window, by the whole fit */
-    double rough;    /* most that the other branches gained after the first one .. */
-    double rough_in; /* .. of those within; less what the branch's changes allow (subtree moves) */
-    double fit;      /* most that the whole fit gained on the score .. */
-    double fit_in;   /* .. of those within */
+    int64_t moves;    /* scored, by the branches around them */
+    int64_t within;   /* of these in the window, by the whole fit */
+    double rough;     /* most that the other branches gained after the first one .. */
+    double rough_in;  /* .. of those within; less what the branch's changes allow (subtree moves) */
+    double fit;       /* most that the whole fit gained on the score .. */
+    double fit_in;    /* .. of those within */
     int64_t given_up; /* of those within, that the rough score and the slack give up .. */
     int64_t refused;  /* .. and that the score keeps from the table or from a fit */
+    double lost;      /* nats below the best tree of the best of both */
 } gains;
 
 typedef struct slack_bench {
@@ -468,8 +475,11 @@ static void note(slack_bench *b, gains *g, const neighbour *n, int is_spr, doubl
     g->within++;
     g->rough_in = fmax(g->rough_in, gained);
     g->fit_in = fmax(g->fit_in, b->other.laplace - n->score);
-    g->given_up += rough < cutoff - slack - allowed;
-    g->refused += n->score < cutoff;
+    const bool gives_up = rough < cutoff - slack - allowed, refuses = n->score < cutoff;
+    g->given_up += gives_up;
+    g->refused += refuses;
+    if (gives_up || refuses)
+        g->lost = fmin(g->lost, b->best - b->other.laplace);
 }
 
 static void visit_spr(void *context, int32_t v, int32_t w, double score)
@@ -510,9 +520,10 @@ static int look_around(slack_bench *b, const tree_table *t, size_t place, bool w
 static void print_gains(const dataset *s, const char *name, const gains *g, int trees)
 {
     const char *file = strrchr(s->path, '/');
-    printf("%s\t%s\t%d\t%lld\t%lld\t%.2f\t%.2f\t%.2f\t%.2f\t%lld\t%lld\n", file ? file + 1 : s->path, name,
-           trees, (long long)g->moves, (long long)g->within, g->rough, g->rough_in, g->fit,
-           g->fit_in, (long long)g->given_up, (long long)g->refused);
+    printf("%s\t%s\t%d\t%lld\t%lld\t%.2f\t%.2f\t%.2f\t%.2f\t%lld\t%lld\t%.1f\n",
+           file ? file + 1 : s->path, name, trees, (long long)g->moves, (long long)g->within,
+           g->rough, g->rough_in, g->fit, g->fit_in, (long long)g->given_up, (long long)g->refused,
+           g->lost);
     fflush(stdout);
 }
 
@@ -531,14 +542,18 @@ static int falling(const void *a, const void *b)
 static int measure_slacks(dataset *s, const options *o)
 {
     const collapsed_settings set = settings_of(s, 1);
-    slack_bench b = {.s = s, .window = set.search.window, .margin = set.search.spr_margin};
+    slack_bench b = {.nni.lost = HUGE_VAL,
+                     .spr.lost = HUGE_VAL,
+                     .s = s,
+                     .window = set.search.window,
+                     .margin = set.search.spr_margin};
     tree_table table = {0};
     tree_search *x = NULL;
     ranked *order = NULL;
     int status = ART_OK;
     if ((status = tree_table_init(&table, s->problem.n_taxa, set.table.capacity)) ||
-        (status = tree_search_create(&x, &s->problem, &s->data, s->taxon, &table, &set,
-                                     s->threads)) ||
+        (status =
+             tree_search_create(&x, &s->problem, &s->data, s->taxon, &table, &set, s->threads)) ||
         (status = search_worker_init(&b.worker, &s->problem, &s->data, s->taxon, &set.search)) ||
         (status = branch_moves_create(&b.moves, &s->problem, set.search.radius)) ||
         (status = branch_solver_create(&b.solver, &s->problem)) ||
@@ -622,9 +637,12 @@ static void list(void)
 static int parse(options *o, int argc, char **argv)
 {
     static const struct option LONG[] = {
-        {"only", required_argument, NULL, 'o'},    {"seeds", required_argument, NULL, 's'},
-        {"threads", required_argument, NULL, 't'}, {"trees", required_argument, NULL, 'n'},
-        {"truth", required_argument, NULL, 'r'},   {"list", no_argument, NULL, 'l'},
+        {"only", required_argument, NULL, 'o'},
+        {"seeds", required_argument, NULL, 's'},
+        {"threads", required_argument, NULL, 't'},
+        {"trees", required_argument, NULL, 'n'},
+        {"truth", required_argument, NULL, 'r'},
+        {"list", no_argument, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
     *o = (options){.seeds = 3, .threads = 1, .trees = 50};
@@ -672,7 +690,7 @@ int main(int argc, char **argv)
     status = pool_create(&threads, o.threads);
     if (!status && wants_slacks(&o))
         printf("alignment\tmoves\ttrees\tscored\twithin\trough_most\trough_within\tfit_most\t"
-               "fit_within\tgiven_up\trefused\n");
+               "fit_within\tgiven_up\trefused\tlost\n");
     for (int i = optind; i < argc && !status && wants_slacks(&o); i++) {
         dataset s;
         status = dataset_read(&s, argv[i], &o, threads);
