@@ -30,6 +30,7 @@ enum {
     SAMPLED = 1000,     /* trees from the table for the evidence .. */
     SAMPLED_DRAWS = 10, /* .. and lengths for each */
     CAPACITY = 1000000,
+    IMPROVED = 1000, /* trees of the table that get full approximations and draws, at most */
 };
 
 #define PRIOR_RATE 10.0
@@ -254,12 +255,14 @@ static int improve_table(const setting *s, tree_table *t, pool *threads)
 {
     evidence_batch *team;
     table_improvement out;
+    blend_settings set = collapsed_defaults(1).blend;
+    set.most = IMPROVED;
     int status = evidence_batch_create(&team, &s->problem, threads);
     if (status)
         return status;
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     print_table_distance("diagonal Laplace", s, t);
-    status = table_improve(&out, t, team, 0.99, 1000, 20, 1, 0);
+    status = table_improve(&out, t, team, &set, 1, 0);
     printf(
         "  %zu trees with %.3f of the weight improved in %.1f s: offset %.3f (%.3f), scatter %.3f, "
         "log evidence %.3f\n",
@@ -282,7 +285,7 @@ static int explore(setting *s, double seconds, int n_threads, uint64_t seed)
     pool *threads = NULL;
     tree_search *x = NULL;
     tree_table table = {0};
-    search_settings set = search_defaults(seed);
+    collapsed_settings set = collapsed_defaults(seed);
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     double end = start + seconds * n_threads;
     int status;

@@ -23,7 +23,10 @@ static void fill_and_improve(tree_table *t, table_improvement *out, const alignm
     pool *threads;
     evidence_batch *team;
     tree_search *x;
-    search_settings set = search_defaults(1);
+    collapsed_settings set = collapsed_defaults(1);
+    set.blend.share = share;
+    set.blend.most = 1000;
+    set.blend.draws = draws;
     int32_t decision[MOST_TREES][4];
     const int trees = exact_trees(a->n_taxa), n_decisions = a->n_taxa - 3;
     int64_t found;
@@ -37,7 +40,7 @@ static void fill_and_improve(tree_table *t, table_improvement *out, const alignm
     check_status(tree_search_add(x, g, &decision[0][0], (size_t)trees, &found));
     assert_int_equal(found, trees);
     check_status(evidence_batch_create(&team, &data, threads));
-    check_status(table_improve(out, t, team, share, 1000, draws, 7, 0));
+    check_status(table_improve(out, t, team, &set.blend, 7, 0));
     evidence_batch_free(team);
     tree_search_free(x);
     pool_free(threads);
@@ -139,6 +142,7 @@ static void undrawn_trees_get_the_offset_of_their_like(void **state)
 {
     (void)state;
     enum { DRAWS = 150, REPEATS = 40 };
+    const blend_settings set = collapsed_defaults(1).blend;
     double shift = 0;
     for (uint32_t repeat = 0; repeat < REPEATS; repeat++) {
         tree_table t;
@@ -170,7 +174,7 @@ static void undrawn_trees_get_the_offset_of_their_like(void **state)
                 log_mean_add(&estimate[n].draws, worth[i] + (k % 2 ? 0.01 : -0.01));
             n++;
         }
-        check_status(table_blend(&out, &t, estimate, n));
+        check_status(table_blend(&out, &t, estimate, n, &set));
         shift += (tree_table_log_sum(&t, 0, 0) - top - log(sum)) / REPEATS;
         tree_table_free(&t);
     }

@@ -122,13 +122,26 @@ static void hopeless_interchanges(void **state)
 {
     (void)state;
     bench b;
+    int decided = 0;
     bench_init(&b, "JC");
     for (int32_t v = N; v < NODES; v++)
         if (topology_has_nni(&b.tree->tree, v)) {
             double whole = branch_moves_nni(b.moves, v, 0, -HUGE_VAL);
             double part = branch_moves_nni(b.moves, v, 0, 0);
             assert_true(part < 0 && part <= whole + 0.5);
+            check_near(branch_moves_rough(b.moves), part, 0);
+            /* the slack decides: just enough, and a little less */
+            const double gap = whole - 1e-6 - part;
+            if (gap <= 0.01) /* nothing was gained by the other branches */
+                continue;
+            b.data.set.nni_slack = gap + 1e-3;
+            check_near(branch_moves_nni(b.moves, v, 0, whole - 1e-6), whole, 0);
+            b.data.set.nni_slack = gap - 1e-3;
+            check_near(branch_moves_nni(b.moves, v, 0, whole - 1e-6), part, 0);
+            b.data.set = branch_defaults();
+            decided++;
         }
+    assert_true(decided > 0);
     bench_free(&b);
 }
 
@@ -138,6 +151,7 @@ typedef struct found {
     int count;
     int32_t decision[4 * N * N][N];
     double score[4 * N * N];
+    double gained; /* most, by fitting the halves of the branch that a subtree is put into */
 } found;
 
 static int find(const found *f, const int32_t *decision)
@@ -164,6 +178,7 @@ static void keep(void *context, int32_t v, int32_t w, double score)
         f->score[i] = score;
     }
     f->score[i] = fmax(f->score[i], score);
+    f->gained = fmax(f->gained, score - branch_moves_rough(f->b->moves));
 }
 
 /* Every subtree move is scored, near what the whole fit gives, and with a cutoff those above
@@ -177,6 +192,7 @@ static void subtree_moves(void **state)
         bench_init(&b, ALL_MODELS[k]);
         all.b = some.b = &b;
         all.count = some.count = 0;
+        all.gained = 0;
         int near = 0, nearly = 0;
         branch_moves_spr(b.moves, -HUGE_VAL, keep, &all);
         /* All neighbours by subtree moves but the interchanges. */
@@ -190,6 +206,7 @@ static void subtree_moves(void **state)
                 expected -= find(&all, decision) == all.count;
             }
         assert_int_equal(all.count, expected);
+        assert_true(all.gained > 0 && all.gained < SITES);
         const double cutoff = b.tree->laplace - 40;
         branch_moves_spr(b.moves, cutoff, keep, &some);
         for (int i = 0; i < some.count; i++)

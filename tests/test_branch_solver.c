@@ -139,7 +139,7 @@ static void mode_from_anywhere(void **state)
                                              : exp(-20 * rng_uniform(&r));
                 branch_solver_set(b.solver, decision, length);
                 check_status(branch_solver_mode(b.solver, 1e-16));
-                assert_true(b.solver->sweeps < BRANCH_SWEEPS);
+                assert_true(b.solver->sweeps < b.data.set.sweeps);
                 branch_solver_lengths(length, b.solver);
                 for (int e = 0; e < p.n_edges; e++)
                     x[e] = length_scale_x(length[e]);
@@ -287,7 +287,7 @@ static void large_trees(void **state)
             }
             double start = branch_solver_density(b.solver, expected);
             check_status(branch_solver_mode(b.solver, 1e-3));
-            assert_true(b.solver->sweeps < BRANCH_SWEEPS);
+            assert_true(b.solver->sweeps < b.data.set.sweeps);
             assert_true(b.solver->log_density > start);
             bench_free(&b);
             free(gradient);

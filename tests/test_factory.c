@@ -548,12 +548,14 @@ static void collapsed_inference_takes_it(void **state)
     taxa_init(&names);
     for (int i = 0; i < N; i++)
         check_status(taxa_add(&names, data.name[i], strlen(data.name[i])));
-    rounds_settings set = rounds_defaults(5);
-    set.capacity = 1000;
+    collapsed_settings set = collapsed_defaults(5);
+    set.table.capacity = 1000;
     set.fit.steps = 150;
-    set.draws = 512;
-    set.rounds = 3;
-    const final_settings plan = {1000, 100, 4, 0.02, 1 << 20, 6};
+    set.rounds.draws = 512;
+    set.rounds.rounds = 3;
+    set.sampler.sample = 100;
+    set.final.passes = 4;
+    set.final.cache = 1 << 20;
     check_status(branch_posterior_init(&posterior_of_lengths, &data.a, NULL, &jc,
                                        branch_prior_exponential(10)));
     check_status(rounds_create(&c, &posterior_of_lengths, &data.a, NULL, m, &set, NULL));
@@ -561,7 +563,7 @@ static void collapsed_inference_takes_it(void **state)
         check_status(rounds_advance(c, NULL));
     check_status(make_lognormal(&lengths, N, 8, NULL));
     branch_model_initialise(lengths, 1);
-    check_status(final_sampling_create(&a, c, lengths, &names, &plan));
+    check_status(final_sampling_create(&a, c, lengths, &names));
     while (a->stage != FINAL_DONE)
         check_status(final_sampling_advance(a, NULL));
     check_status(final_sampling_finish(a, &found));

@@ -28,19 +28,19 @@ typedef struct bench {
     rounds *c;
 } bench;
 
-static rounds_settings quick(void)
+static collapsed_settings quick(void)
 {
-    rounds_settings set = rounds_defaults(5);
-    set.capacity = 10000;
+    collapsed_settings set = collapsed_defaults(5);
+    set.table.capacity = 10000;
     set.fit.steps = 150;
-    set.draws = 512;
-    set.rounds = 3;
+    set.rounds.draws = 512;
+    set.rounds.rounds = 3;
     set.fit.polish = 0.05;
     set.fit.polish_batch = 32;
     return set;
 }
 
-static void bench_init(bench *b, const alignment *a, const rounds_settings *set, int n_threads)
+static void bench_init(bench *b, const alignment *a, const collapsed_settings *set, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
     check_status(branch_posterior_init(&b->problem, a, NULL, &m, branch_prior_exponential(RATE)));
@@ -77,12 +77,24 @@ typedef struct result {
     sampler_facts facts;
 } result;
 
+/* What the answer is to be like, with a seed of its own. */
+static void plan_answer(bench *b, int k, int64_t passes, double error, size_t cache)
+{
+    collapsed_settings *set = &b->c->set;
+    set->seed = 6;
+    set->error = error;
+    set->sampler.particles = k;
+    set->sampler.sample = 100;
+    set->final.passes = passes;
+    set->final.cache = cache;
+}
+
 static void answer_with(result *r, bench *b, int passes, int k, double network)
 {
-    const sampler_settings set = {k, 100, network, 6};
     tree_sampler *s;
+    plan_answer(b, k, passes, 1e-9, 1 << 20);
     rounds_use_averaged_weights(b->c);
-    check_status(tree_sampler_create(&s, b->c, &b->names, &set));
+    check_status(tree_sampler_create(&s, b->c, &b->names, network));
     while (tree_sampler_passes(s) < passes)
         check_status(tree_sampler_advance(s));
     check_status(tree_sampler_finish(s, &r->evidence, &r->posterior, &r->facts));
@@ -99,7 +111,7 @@ static void check_exact(const alignment *a, double most_variation)
 {
     double exact[MOST_TREES], variation = 0;
     const double log_evidence = exact_posterior(exact, a, RATE);
-    const rounds_settings set = quick();
+    const collapsed_settings set = quick();
     bench b;
     result r;
     bench_init(&b, a, &set, 1);
@@ -168,7 +180,7 @@ static void threads_do_not_matter(void **state)
     (void)state;
     problem p;
     simulated(&p, 9, 60, 31);
-    const rounds_settings set = quick();
+    const collapsed_settings set = quick();
     bench b[2];
     result r[2];
     for (int k = 0; k < 2; k++) {
@@ -204,8 +216,7 @@ static void save_state(bench *b, final_sampling *a)
     saved_state_free(&s);
 }
 
-static void load_state(bench *b, final_sampling **a, branch_model *lengths,
-                       const final_settings *set)
+static void load_state(bench *b, final_sampling **a, branch_model *lengths)
 {
     saved_state s;
     bool has_answer = false;
@@ -214,7 +225,7 @@ static void load_state(bench *b, final_sampling **a, branch_model *lengths,
     state_bool(&s, "has_answer", &has_answer);
     assert_true(has_answer == (a != NULL));
     if (a) {
-        check_status(final_sampling_create(a, b->c, lengths, &b->names, set));
+        check_status(final_sampling_create(a, b->c, lengths, &b->names));
         check_status(final_sampling_fields(*a, &s));
     }
     check_status(saved_state_end(&s));
@@ -228,7 +239,7 @@ static void a_resumed_run_is_the_same(void **state)
     (void)state;
     problem p;
     simulated(&p, 9, 60, 32);
-    const rounds_settings set = quick();
+    const collapsed_settings set = quick();
     bench straight, slot[2], *broken = &slot[0]; /* a run points into its bench: none is moved */
     bench_init(&straight, &p.alignment, &set, 1);
     run_rounds(&straight);
@@ -240,7 +251,7 @@ static void a_resumed_run_is_the_same(void **state)
             seen[broken->c->stage]++;
             bench_init(next, &p.alignment, &set, 1);
             save_state(broken, NULL);
-            load_state(next, NULL, NULL, NULL);
+            load_state(next, NULL, NULL);
             bench_free(broken);
             broken = next;
         }
@@ -300,10 +311,9 @@ static void a_resumed_answer_is_the_same(void **state)
     answer r[2];
     double value[2];
     simulated(&p, 9, 60, 34);
-    rounds_settings set = quick();
-    set.rounds = set.draws = 1;
-    set.explore.window = 6;
-    const final_settings plan = {40, 100, 2, 1e-9, 1 << 20, 6};
+    collapsed_settings set = quick();
+    set.rounds.rounds = set.rounds.draws = 1;
+    set.search.window = 6;
     for (int kind = STRAIGHT; kind <= BROKEN; kind++) {
         bench slot[2], *b = &slot[0];
         final_sampling *a;
@@ -312,7 +322,8 @@ static void a_resumed_answer_is_the_same(void **state)
         run_rounds(b);
         make_rough(&b->c->table);
         branch_model *lengths = fresh_lengths(b);
-        check_status(final_sampling_create(&a, b->c, lengths, &b->names, &plan));
+        plan_answer(b, 40, 2, 1e-9, 1 << 20);
+        check_status(final_sampling_create(&a, b->c, lengths, &b->names));
         while (a->stage != FINAL_DONE) {
             const bool passes = a->stage == FINAL_PASSES;
             if (kind == BROKEN && (passes || lengths_seen++ == 3)) {
@@ -324,7 +335,8 @@ static void a_resumed_answer_is_the_same(void **state)
                 b = next;
                 bench_init(b, &p.alignment, &set, 1);
                 lengths = fresh_lengths(b);
-                load_state(b, &a, lengths, &plan);
+                plan_answer(b, 40, 2, 1e-9, 1 << 20);
+                load_state(b, &a, lengths);
                 seen[a->sampler->stage] += passes;
                 assert_true(passes || (a->trainer && a->trainer->step == 3));
             }
@@ -413,15 +425,15 @@ static void damaged_answers_are_refused(void **state)
     problem p;
     bench b;
     final_sampling *a;
-    rounds_settings set = quick();
-    set.rounds = set.draws = 1;
-    set.explore.window = 4; /* much is outside */
-    const final_settings plan = {300, 100, 2, 1e-9, 1 << 20, 6};
+    collapsed_settings set = quick();
+    set.rounds.rounds = set.rounds.draws = 1;
+    set.search.window = 4; /* much is outside */
     simulated(&p, 9, 60, 34);
     bench_init(&b, &p.alignment, &set, 1);
     run_rounds(&b);
     branch_model *lengths = fresh_lengths(&b);
-    check_status(final_sampling_create(&a, b.c, lengths, &b.names, &plan));
+    plan_answer(&b, 300, 2, 1e-9, 1 << 20);
+    check_status(final_sampling_create(&a, b.c, lengths, &b.names));
     while (tree_sampler_passes(a->sampler) < 1 || a->sampler->stage != SAMPLER_OUTSIDE)
         check_status(final_sampling_advance(a, NULL));
     assert_true(a->sampler->kept > 0 && b.c->fit.polishing);
@@ -451,14 +463,14 @@ static void damaged_answers_are_refused(void **state)
 /* Rounds that leave the table with hardly more than one tree, and a network that knows little. */
 static void leave_one_tree(bench *b, const alignment *a)
 {
-    rounds_settings set = quick();
-    set.explore.starts = 1;
-    set.explore.idle_starts = 0;
-    set.explore.window = 0; /* nothing but the peak enters */
-    set.explore.widen = 0;
+    collapsed_settings set = quick();
+    set.search.starts = 1;
+    set.search.idle_starts = 0;
+    set.search.window = 0; /* nothing but the peak enters */
+    set.search.widen = 0;
     set.fit.steps = 1;
-    set.rounds = 1;
-    set.draws = 1;
+    set.rounds.rounds = 1;
+    set.rounds.draws = 1;
     bench_init(b, a, &set, 1);
     run_rounds(b);
     assert_true(b->c->table.count <= 3);
@@ -529,9 +541,9 @@ static void the_whole_answer(void **state)
         answer r;
         leave_one_tree(&b, &five.a);
         branch_model *lengths = fresh_lengths(&b);
-        const final_settings set = {2000, 100, table[i].most, table[i].error, i << 18, 6};
         final_sampling *a;
-        check_status(final_sampling_create(&a, b.c, lengths, &b.names, &set));
+        plan_answer(&b, 2000, table[i].most, table[i].error, i << 18);
+        check_status(final_sampling_create(&a, b.c, lengths, &b.names));
         while (a->stage != FINAL_DONE) {
             if (tree_sampler_passes(a->sampler) >= table[i].late)
                 final_sampling_finish_now(a);
@@ -584,9 +596,9 @@ static void a_full_table_is_noticed(void **state)
     small_alignment_init(&six, 6, (const char *[]){"AAG", "AAG", "CAG", "CGG", "CGT", "AGT"});
     double exact[MOST_TREES];
     const double log_evidence = exact_posterior(exact, &six.a, RATE);
-    rounds_settings set = quick();
-    set.capacity = 8;
-    set.draws = 4096;
+    collapsed_settings set = quick();
+    set.table.capacity = 8;
+    set.rounds.draws = 4096;
     bench b;
     bench_init(&b, &six.a, &set, 1);
     run_rounds(&b);
@@ -615,7 +627,7 @@ static void polishing_survives_accidents(void **state)
     (void)state;
     problem p;
     bench b;
-    rounds_settings set = quick();
+    collapsed_settings set = quick();
     set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
@@ -643,7 +655,7 @@ static void polishing_ends_without_its_limit(void **state)
     (void)state;
     problem p;
     bench b;
-    rounds_settings set = quick();
+    collapsed_settings set = quick();
     set.fit.polish = 1e-6; /* not reached */
     simulated(&p, 9, 60, 32);
     bench_init(&b, &p.alignment, &set, 1);
@@ -661,7 +673,7 @@ static void hurry_ends_it(void **state)
     (void)state;
     problem p;
     simulated(&p, 8, 40, 33);
-    const rounds_settings set = quick();
+    const collapsed_settings set = quick();
     for (int after = 0; after < 40; after += 13) {
         bench b;
         result r;

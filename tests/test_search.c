@@ -25,7 +25,7 @@ typedef struct bench {
     tree_search *x;
 } bench;
 
-static void bench_init(bench *b, int n_taxa, size_t sites, const search_settings *set,
+static void bench_init(bench *b, int n_taxa, size_t sites, const collapsed_settings *set,
                        size_t capacity, int n_threads)
 {
     subst_model m = model_of("JC", NULL);
@@ -74,12 +74,12 @@ static void enumerate(double *laplace, const branch_posterior *data)
 static void everything_can_be_found(void **state)
 {
     (void)state;
-    search_settings set = search_defaults(1);
-    set.window = 1e9;
-    set.unexpanded_mass = set.unfitted = 0;
-    set.tolerance = 1e-6;
-    set.starts = 2;
-    set.idle_starts = 0;
+    collapsed_settings set = collapsed_defaults(1);
+    set.search.window = 1e9;
+    set.search.unexpanded_mass = set.search.unfitted = 0;
+    set.search.tolerance = 1e-6;
+    set.search.starts = 2;
+    set.search.idle_starts = 0;
     bench b;
     double laplace[TREES];
     bench_init(&b, SMALL, 60, &set, 10000, 2);
@@ -104,7 +104,7 @@ static void everything_can_be_found(void **state)
 static void what_matters_is_found(void **state)
 {
     (void)state;
-    search_settings set = search_defaults(2);
+    collapsed_settings set = collapsed_defaults(2);
     bench b;
     double laplace[TREES], top = -HUGE_VAL, all = 0, missed = 0;
     bench_init(&b, SMALL, 60, &set, 10000, 2);
@@ -134,21 +134,21 @@ static void check_same(const tree_table *a, const tree_table *b)
     assert_memory_equal(a->mark, b->mark, a->count);
 }
 
-static search_settings small_settings(void)
+static collapsed_settings small_settings(void)
 {
-    search_settings set = search_defaults(3);
-    set.starts = 6;
-    set.more_starts = 3;
-    set.idle_starts = 3;
-    set.batch = 20;
-    set.widen = 10;
+    collapsed_settings set = collapsed_defaults(3);
+    set.search.starts = 6;
+    set.search.more_starts = 3;
+    set.search.idle_starts = 3;
+    set.search.batch = 20;
+    set.search.widen = 10;
     return set;
 }
 
 static void threads_do_not_matter(void **state)
 {
     (void)state;
-    search_settings set = small_settings();
+    collapsed_settings set = small_settings();
     bench one, three;
     bench_init(&one, 16, 80, &set, 700, 1);
     bench_init(&three, 16, 80, &set, 700, 3);
@@ -173,7 +173,7 @@ static int stop_after(void *context, const tree_search *x)
 static void goes_on_where_it_stopped(void **state)
 {
     (void)state;
-    search_settings set = small_settings();
+    collapsed_settings set = small_settings();
     bench whole;
     bench_init(&whole, 12, 60, &set, 400, 2);
     check_status(tree_search_run(whole.x, NULL, NULL));
@@ -203,7 +203,7 @@ static void goes_on_where_it_stopped(void **state)
 static void given_trees(void **state)
 {
     (void)state;
-    search_settings set = small_settings();
+    collapsed_settings set = small_settings();
     bench b;
     bench_init(&b, SMALL, 60, &set, 10000, 2);
     double laplace[TREES];
@@ -232,7 +232,7 @@ static void given_trees(void **state)
 static void given_trees_of_a_full_table(void **state)
 {
     (void)state;
-    search_settings set = small_settings();
+    collapsed_settings set = small_settings();
     bench b;
     bench_init(&b, SMALL, 60, &set, 8, 2);
     double laplace[TREES], g[20];
@@ -251,11 +251,11 @@ static void given_trees_of_a_full_table(void **state)
 static void bad_settings(void **state)
 {
     (void)state;
-    search_settings set = search_defaults(1);
+    collapsed_settings set = collapsed_defaults(1);
     bench b;
     bench_init(&b, 5, 10, &set, 100, 1);
     tree_search *x;
-    set.batch = 0;
+    set.search.batch = 0;
     assert_int_equal(tree_search_create(&x, &b.data, &b.p.alignment, NULL, &b.table, &set, NULL),
                      ART_ERR_USAGE);
     assert_null(x);

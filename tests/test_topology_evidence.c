@@ -146,7 +146,7 @@ static void draws_have_their_weights(void **state)
             }
             branch_solver_move(b.t->solver, x);
             double f = branch_solver_density(b.t->solver, branch_solver_value(b.t->solver));
-            double part = EVIDENCE_PRIOR / edges, prior = 0;
+            double part = b.t->solver->problem->set.prior_draws / edges, prior = 0;
             for (int e = 0; e < edges; e++)
                 prior += branch_prior_log_density(b.data.prior, length[i * edges + e]) +
                          length_scale_log_jacobian(x[e]);

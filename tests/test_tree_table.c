@@ -123,6 +123,26 @@ static void the_least_go_first(void **state)
     tree_table_free(&t);
 }
 
+/* The part that goes is a setting, and one tree at least. */
+static void another_part_goes(void **state)
+{
+    (void)state;
+    static const struct {
+        int part;
+        int64_t evicted;
+    } table[] = {{2, 50}, {100, 1}, {1000, 1}};
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; k++) {
+        tree_table t;
+        uint32_t i = 0;
+        check_status(tree_table_init(&t, N, 100));
+        t.set.evicted_part = table[k].part;
+        while (t.evicted == 0)
+            add(&t, i++, 0);
+        assert_int_equal(t.evicted, table[k].evicted);
+        tree_table_free(&t);
+    }
+}
+
 static void updates(void **state)
 {
     (void)state;
@@ -210,11 +230,9 @@ static void files_that_do_not_fit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_what_was_added),
-        cmocka_unit_test(the_least_go_first),
-        cmocka_unit_test(updates),
-        cmocka_unit_test(survives_a_file),
-        cmocka_unit_test(files_that_do_not_fit),
+        cmocka_unit_test(finds_what_was_added), cmocka_unit_test(the_least_go_first),
+        cmocka_unit_test(another_part_goes),    cmocka_unit_test(updates),
+        cmocka_unit_test(survives_a_file),      cmocka_unit_test(files_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

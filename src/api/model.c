@@ -1,4 +1,5 @@
 #include "api/objects.h"
+#include "train/defaults.h"
 #include "base/mem.h"
 #include "train/target.h"
 #include "subst/model_string.h"
@@ -20,7 +21,7 @@ int model_begin(art_model **out, const taxa *names, int threads)
 int model_end(art_model **out, art_model *q, int status)
 {
     if (!status)
-        status = topology_model_freeze(q->file.trees, API_CACHE_BYTES);
+        status = topology_model_freeze(q->file.trees, EVALUATION_CACHE);
     if (status)
         art_model_free(q);
     *out = status ? NULL : q;

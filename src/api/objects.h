@@ -33,8 +33,6 @@ struct art_model {
     tree_set found;
 };
 
-enum { API_CACHE_BYTES = 64 << 20 }; /* for partial trees */
-
 /* row[i] becomes the row of the alignment that is taxon i of the model; to be freed. */
 int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag *d);
 

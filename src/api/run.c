@@ -16,9 +16,11 @@
 #include <string.h>
 
 /* As the program has them. */
-enum { SAMPLE = 1000, REPORT_EVERY = 1000, CHECKPOINT_EVERY = 120 };
-static const evaluation_settings EVALUATION = {
-    .particles = 1000, .repeats = 100, .sample = SAMPLE, .cache = API_CACHE_BYTES};
+enum { REPORT_EVERY = 1000, CHECKPOINT_EVERY = 120 };
+static const evaluation_settings EVALUATION = {.particles = EVALUATION_PARTICLES,
+                                               .repeats = EVALUATION_REPEATS,
+                                               .sample = EVALUATION_SAMPLE,
+                                               .cache = EVALUATION_CACHE};
 
 void art_infer_defaults(art_infer_settings *s)
 {
@@ -66,7 +68,7 @@ void art_parsimony_defaults(art_parsimony_settings *s)
                                   .seed = 1,
                                   .steps = FIT_STEPS,
                                   .anneal_steps = PARSIMONY_ANNEAL,
-                                  .particles = VBPI_PARTICLES,
+                                  .particles = PARSIMONY_PARTICLES,
                                   .rate = FIT_RATE,
                                   .decay = DEFAULT_DECAY,
                                   .decay_every = FIT_DECAY_EVERY};
@@ -189,20 +191,16 @@ static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int re
         .report_every = REPORT_EVERY,
         .evaluation = EVALUATION,
     };
-    rounds_settings *r = &plan.collapsed.rounds;
+    collapsed_settings *c = &plan.collapsed;
     plan.evaluation.repeats = repeats;
     plan.training.branch_rate = s->branch_rate;
     plan.training.anneal_steps = s->anneal_steps;
-    *r = rounds_defaults(s->seed);
-    r->capacity = tree_table_capacity(n_taxa, (double)s->table_bytes);
-    r->rounds = s->rounds;
-    r->fit.steps = s->fit_steps;
-    r->fit.polish = s->fit_kl;
-    r->error = s->standard_error;
-    r->sampled = final_draws((int)EVALUATION.particles);
-    plan.collapsed.final =
-        (final_settings){(int)EVALUATION.particles, SAMPLE,          EVALUATION.repeats,
-                         s->standard_error,         API_CACHE_BYTES, s->seed};
+    *c = collapsed_defaults(s->seed);
+    c->error = s->standard_error;
+    c->table.capacity = tree_table_capacity(n_taxa, (double)s->table_bytes);
+    c->rounds.rounds = s->rounds;
+    c->fit.steps = s->fit_steps;
+    c->fit.polish = s->fit_kl;
     return plan;
 }
 

@@ -11,8 +11,6 @@
 
 enum { MOST_STEPS = 50 }; /* on one branch: bisection alone would be done by then */
 
-#define SMALL_STEP 0.25 /* of x: a step up to this size is taken as the last one */
-
 int partial_store_init(partial_store *s, const branch_posterior *p, size_t count)
 {
     memset(s, 0, sizeof *s);
@@ -188,6 +186,7 @@ double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
 {
     double low = length_scale_x(BRANCH_SHORTEST), high = length_scale_x(BRANCH_LONGEST);
     double predicted = 0;
+    const double small = e->problem->set.small_step;
     for (int i = 0; i < MOST_STEPS; i++) {
         const double second = branch_edge_inspect(e, b), x = b->cbrt_length;
         const double gain = b->slope * b->slope / (2 * fmax(fabs(second), 1e-300));
@@ -202,7 +201,7 @@ double branch_edge_improve(branch_edge *e, branch_state *b, double enough)
         if (next != x && !(next > low && next < high))
             next = sqrt(low * high);
         b->cbrt_length = next;
-        if (second < 0 && (fabs(next - x) <= SMALL_STEP * x || gain < enough))
+        if (second < 0 && (fabs(next - x) <= small * x || gain < enough))
             break;
     }
     return predicted;

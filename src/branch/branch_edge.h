@@ -15,9 +15,6 @@
 
 #include "branch/branch_posterior.h"
 
-#define BRANCH_SHORTEST 1e-12
-#define BRANCH_LONGEST  100.0
-
 /* A node's partial on one side. */
 typedef struct partial {
     double *value;

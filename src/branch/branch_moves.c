@@ -11,15 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What fitting one branch leaves to be gained by the others, in nats. Around an interchange 9
- * was the most among the 50,000 that mattered; a branch inserted into the middle of another can
- * gain by moving along it, the more the more sites change on it (docs/collapsed.md). */
-#define NNI_SLACK      12.0
-#define SPR_SLACK      10.0
-#define SPR_PER_CHANGE 0.5
-
-#define ENOUGH         1e-4 /* nats that are not worth another step on one branch */
-
 /* A branch of a move, with a length and transitions of its own. */
 typedef struct move_branch {
     const partial *end; /* the partial at its far end */
@@ -38,6 +29,7 @@ struct branch_moves {
     int32_t node[NNI_BRANCHES]; /* of the last interchange */
     branch_state moved;         /* the branch of a subtree move, before it is inserted anywhere */
     double base;                /* the score without the branches that change */
+    double rough;               /* the score of the last move with one branch fitted */
     double cutoff;              /* of the subtree moves that are being scored */
     int32_t from;               /* the branch that is being moved, as the node below it */
     int64_t scored;
@@ -122,7 +114,7 @@ static const partial *join(branch_moves *m, int slot, const move_branch *a, cons
 static void fit(branch_moves *m, move_branch *b, const partial *near)
 {
     branch_edge_set(&m->edge, b->end, near);
-    branch_edge_improve(&m->edge, &b->state, ENOUGH);
+    branch_edge_improve(&m->edge, &b->state, m->problem->set.enough);
     set_transition(m, b);
 }
 
@@ -153,7 +145,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     double score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
         score += own_part(m, m->branch[i].state);
-    if (score < cutoff - NNI_SLACK)
+    m->rough = score;
+    if (score < cutoff - m->problem->set.nni_slack)
         return score;
     fit(m, c, join(m, 2, e, d));
     fit(m, d, join(m, 2, e, c));
@@ -176,6 +169,11 @@ void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES]
         node[i] = m->node[i];
         length[i] = length_scale_length(m->branch[i].state.cbrt_length);
     }
+}
+
+double branch_moves_rough(const branch_moves *m)
+{
+    return m->rough;
 }
 
 /* A branch with a direction: from its near end to its far end. */
@@ -214,6 +212,7 @@ enum { MOVED, NEAR, FAR, ALONG, BESIDE };
  * near end of w. */
 static void try_insertion(branch_moves *m, directed_branch w, const partial *near)
 {
+    const branch_settings *set = &m->problem->set;
     const branch_state whole = m->solver->branch[w.v];
     const branch_state half = {.cbrt_length = length_scale_resize(whole.cbrt_length, 0.5),
                                .curvature = whole.curvature};
@@ -226,8 +225,9 @@ static void try_insertion(branch_moves *m, directed_branch w, const partial *nea
     fit(m, moved, join(m, 0, a, b));
     double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
     score += own_part(m, moved->state) + 2 * own_part(m, half);
-    const double changes = SPR_PER_CHANGE * m->problem->n_sites;
-    if (score < m->cutoff - SPR_SLACK - changes * length_scale_length(whole.cbrt_length))
+    m->rough = score;
+    const double changes = set->spr_per_change * m->problem->n_sites;
+    if (score < m->cutoff - set->spr_slack - changes * length_scale_length(whole.cbrt_length))
         return;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
@@ -268,7 +268,7 @@ static void try_moves_of(branch_moves *m, directed_branch cut, const directed_br
     m->moved = s->branch[cut.v];
     set_branch(m, &m->branch[MOVED], partial_beyond(s, cut), m->moved);
     branch_edge_set(&m->edge, partial_beyond(s, side[0]), partial_beyond(s, side[1]));
-    branch_edge_improve(&m->edge, &merged, ENOUGH);
+    branch_edge_improve(&m->edge, &merged, m->problem->set.enough);
     m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
               own_part(m, second) + own_part(m, merged);
     for (int k = 0; k < 2; k++) {

@@ -34,8 +34,8 @@ size_t branch_moves_memory(const branch_posterior *problem, int radius);
 void branch_moves_begin(branch_moves *m, const branch_solver *s);
 
 /* The score of topology_nni(v, which): the five branches around the interchange are fitted, one
- * after the other. Where the score is far below cutoff after fitting the middle one alone, that
- * score is returned. Costs 8 joins (partials.h), or 2. */
+ * after the other. Where the score is more than nni_slack (settings.h) below cutoff after fitting
+ * the middle one alone, that score is returned. Costs 8 joins (partials.h), or 2. */
 double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff);
 
 enum { NNI_BRANCHES = 5 };
@@ -44,6 +44,10 @@ enum { NNI_BRANCHES = 5 };
  * these instead of the old ones, the full fit starts close to its mode. */
 void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES],
                          const branch_moves *m);
+
+/* The score of the last interchange, or of the subtree move that is being visited, as it was with
+ * one branch fitted: what the slacks of settings.h are compared with. */
+double branch_moves_rough(const branch_moves *m);
 
 typedef void branch_move_visit(void *context, int32_t v, int32_t w, double score);
 

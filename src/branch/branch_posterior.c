@@ -32,6 +32,7 @@ int branch_posterior_init(branch_posterior *p, const alignment *a, const int *ta
     p->n_edges = topology_edges(a->n_taxa);
     p->prior = prior;
     p->model = *model;
+    p->set = branch_defaults();
     p->n_patterns = patterns.count;
     p->tiles = (patterns.count + TILE - 1) / TILE;
     p->terms = transitions_rates(model);

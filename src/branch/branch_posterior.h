@@ -12,6 +12,7 @@
 #ifndef BRANCH_BRANCH_POSTERIOR_H
 #define BRANCH_BRANCH_POSTERIOR_H
 
+#include "branch/settings.h"
 #include "lik/partials.h"
 #include "subst/branch_prior.h"
 #include "subst/subst_model.h"
@@ -32,6 +33,7 @@ typedef struct branch_posterior {
     int edge_terms;    /* numbers of a transition in all categories */
     size_t partial;    /* numbers of an inner node's partial */
     const partial_kernels *kernel;
+    branch_settings set; /* the defaults; may be changed before anything is made for the problem */
 } branch_posterior;
 
 /* taxon[i] is the row of the alignment that is taxon i of the trees; NULL keeps the order.

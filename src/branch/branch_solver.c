@@ -267,7 +267,7 @@ int branch_solver_mode(branch_solver *s, double tolerance)
     const double enough = tolerance / p->n_edges / 10;
     double gain = HUGE_VAL;
     pass(s, 0);
-    for (s->sweeps = 0; s->sweeps < BRANCH_SWEEPS && gain >= tolerance; s->sweeps++)
+    for (s->sweeps = 0; s->sweeps < s->problem->set.sweeps && gain >= tolerance; s->sweeps++)
         gain = sweep(s, enough);
     return conclude(s);
 }

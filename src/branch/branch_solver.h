@@ -66,10 +66,6 @@ void branch_solver_move(branch_solver *s, const double *cbrt_length);
 /* The lengths [E] by edge number. */
 void branch_solver_lengths(double *length, const branch_solver *s);
 
-#define BRANCH_TOLERANCE 1e-3 /* good for ranking and for weights: errors of g below 0.01 */
-
-enum { BRANCH_SWEEPS = 200 }; /* at most */
-
 /* The log-likelihood of the present topology and lengths: one pass up the tree. -inf where a
  * pattern is impossible. Leaves all of `down` current. */
 double branch_solver_value(branch_solver *s);
@@ -79,8 +75,9 @@ double branch_solver_density(const branch_solver *s, double log_likelihood);
 
 /* Maximises f from the present lengths by sweeps of Newton steps, one branch after the other.
  * A sweep predicts its own gain, sum over branches of slope^2 / (2 curvature); the last one is
- * the first whose prediction is below tolerance (in nats). The same result on any number of
- * threads: solvers are independent. ART_ERR_NUMERIC if a result is not finite. */
+ * the first whose prediction is below tolerance (in nats; BRANCH_TOLERANCE of settings.h is usual).
+ * The same result on any number of threads: solvers are independent. ART_ERR_NUMERIC if a result is
+ * not finite. */
 int branch_solver_mode(branch_solver *s, double tolerance);
 
 /* Makes all of `up` and `down` current, as branch_hessian.h requires. */

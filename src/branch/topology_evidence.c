@@ -91,7 +91,7 @@ static double propose(topology_evidence *t, rng *stream)
 {
     const branch_posterior *p = t->solver->problem;
     const int edges = p->n_edges;
-    const double part = EVIDENCE_PRIOR / edges;
+    const double part = p->set.prior_draws / edges;
     double normal;
     if (rng_uniform(stream) < part) {
         length_prior_draw(t->draw, edges, p->prior, stream);

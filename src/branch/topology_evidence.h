@@ -10,8 +10,8 @@
  *   sampling          the mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased
  *                     for exp g, with a standard error
  *
- * The proposal is the normal distribution at the mode mixed with the prior, which gets
- * EVIDENCE_PRIOR / E of the draws. No weight is then larger than E / EVIDENCE_PRIOR times the
+ * The proposal is the normal distribution at the mode mixed with the prior, which gets 1 / (2 E)
+ * of the draws (prior_draws / E, settings.h). No weight is then larger than 2 E times the
  * greatest likelihood: the variance is finite whatever the data. That matters where there are
  * few sites, and costs next to nothing where there are many.
  *
@@ -35,8 +35,6 @@
 #include "branch/length_proposal.h"
 #include "branch/branch_hessian.h"
 #include "branch/branch_solver.h"
-
-#define EVIDENCE_PRIOR 0.5
 
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */

@@ -4,10 +4,12 @@
 
 #include "cli/session.h"
 #include "results/evaluation.h"
+#include "train/defaults.h"
 
-#define EVALUATION_DEFAULTS                                                  \
-    {                                                                        \
-        .particles = 1000, .repeats = 100, .sample = 1000, .cache = 64 << 20 \
+#define EVALUATION_DEFAULTS                                               \
+    {                                                                     \
+        .particles = EVALUATION_PARTICLES, .repeats = EVALUATION_REPEATS, \
+        .sample = EVALUATION_SAMPLE, .cache = EVALUATION_CACHE            \
     }
 
 /* --evidence-particles --evidence-repeats --cache-memory */

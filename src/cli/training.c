@@ -40,9 +40,15 @@ const option VARIATIONAL_OPTIONS[] = {
 
 /* What all published runs have in common. */
 static const preset_value PUBLISHED[] = {
-    {"tree-rate", "0.0001"}, {"decay", "0.75"},      {"decay-every", "20000"},
-    {"clip", "0"},           {"hidden", "100"},      {"heads", "4"},
-    {"particles", "10"},     {"estimator", "vimco"}, {NULL, NULL},
+    {"tree-rate", PRESET_TEXT(PUBLISHED_RATE)},
+    {"decay", PRESET_TEXT(PUBLISHED_DECAY)},
+    {"decay-every", PRESET_TEXT(PUBLISHED_DECAY_EVERY)},
+    {"clip", "0"},
+    {"hidden", PRESET_TEXT(PUBLISHED_HIDDEN)},
+    {"heads", PRESET_TEXT(PUBLISHED_HEADS)},
+    {"particles", PRESET_TEXT(PUBLISHED_PARTICLES)},
+    {"estimator", "vimco"},
+    {NULL, NULL},
 };
 
 static int preset_apply(option_set *s, const preset_value *values, diag *d)

@@ -47,6 +47,10 @@ typedef struct preset_value {
     const char *value;
 } preset_value;
 
+/* A number of train/defaults.h as such a value. */
+#define PRESET_TEXT(number)    PRESET_TEXT_OF(number)
+#define PRESET_TEXT_OF(number) #number
+
 /* Applies the preset: if --preset paper was given, sets the options that were not, to what all
  * published runs have in common and to what is in the list (ends with a NULL key). Then looks at
  * what options must have in common. variational may be NULL. Both point into the settings of the

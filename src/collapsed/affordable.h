@@ -2,20 +2,19 @@
 #ifndef COLLAPSED_AFFORDABLE_H
 #define COLLAPSED_AFFORDABLE_H
 
-#include <stddef.h>
+#include "collapsed/settings.h"
 
-enum { AFFORDABLE_TAXA = 40, AFFORDABLE_LEAST = 16 };
-
-/* `most` up to AFFORDABLE_TAXA taxa; with more, fewer trees as each costs more, by the given power
- * of the taxa; AFFORDABLE_LEAST at least. */
-static inline size_t affordable_trees(size_t most, int n_taxa, int power)
+/* `most` up to set->taxa taxa; with more, fewer trees as each costs more, by the given power of the
+ * taxa; set->least at least. */
+static inline size_t affordable_trees(const affordable_settings *set, size_t most, int n_taxa,
+                                      int power)
 {
     size_t part = 1;
-    for (int i = 0; i < power && n_taxa > AFFORDABLE_TAXA; i++) {
-        most *= AFFORDABLE_TAXA;
+    for (int i = 0; i < power && n_taxa > set->taxa; i++) {
+        most *= (size_t)set->taxa;
         part *= (size_t)n_taxa;
     }
-    return most / part > AFFORDABLE_LEAST ? most / part : AFFORDABLE_LEAST;
+    return most / part > set->least ? most / part : set->least;
 }
 
 #endif

@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    CHUNK = 256,   /* trees at a time */
-    BORROWED = 20, /* draws with the variance of all that a tree's own variance is mixed with */
-};
-
-#define LEAST_SCATTER 0.02 /* nats: an approximation is hardly ever better than that */
-#define FARTHEST \
-    3.0 /* standard errors: what is farther off counts as that, lest one tree decides */
+enum { CHUNK = 256 }; /* trees at a time */
 
 /* A tree with draws, compared with one approximation. */
 typedef struct compared {
@@ -44,7 +37,8 @@ static double pooled_variance(const tree_estimate *e, size_t n)
 
 /* Fills sampled and noise, and the final weight; base and a first weight are there. A tree whose
  * draws have no weight says nothing: its noise is infinite. */
-static void compare(compared *c, const tree_estimate *e, size_t n, double pooled)
+static void compare(compared *c, const tree_estimate *e, size_t n, double pooled,
+                    const blend_settings *set)
 {
     double top = -HUGE_VAL, sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -55,7 +49,8 @@ static void compare(compared *c, const tree_estimate *e, size_t n, double pooled
         const log_mean *m = &e[i].draws;
         const double count = (double)m->count, value = log_mean_value(m);
         const double own = m->count > 1 && isfinite(value) ? draw_variance(m) : pooled;
-        const double variance = ((count - 1) * own + BORROWED * pooled) / (count - 1 + BORROWED);
+        const double variance =
+            ((count - 1) * own + set->borrowed * pooled) / (count - 1 + set->borrowed);
         c[i].weight /= sum > 0 ? sum : 1;
         c[i].noise = isfinite(value) ? variance / count : (double)INFINITY;
         c[i].sampled = value + variance / (2 * count);
@@ -63,8 +58,10 @@ static void compare(compared *c, const tree_estimate *e, size_t n, double pooled
 }
 
 /* Offset and scatter: means over the posterior of these trees. */
-static void summarise(approximation *out, const compared *c, size_t n, double pooled)
+static void summarise(approximation *out, const compared *c, size_t n, double pooled,
+                      const blend_settings *set)
 {
+    const double far = set->farthest, least = set->least_scatter;
     double mean = 0, variance = 0, scatter = 0, doubt = 0;
     for (size_t i = 0; i < n; i++) /* of exp d: sampling is unbiased there */
         mean +=
@@ -74,15 +71,15 @@ static void summarise(approximation *out, const compared *c, size_t n, double po
         if (isinf(c[i].noise))
             continue;
         const double off = c[i].sampled - c[i].base - out->offset;
-        const double most = FARTHEST * FARTHEST * (c[i].noise + LEAST_SCATTER * LEAST_SCATTER);
+        const double most = far * far * (c[i].noise + least * least);
         const double excess = fmin(off * off, most) - c[i].noise;
         scatter += c[i].weight * excess;
         doubt += pow(c[i].weight * excess, 2);
         variance += c[i].weight * c[i].weight * c[i].noise;
     }
     out->offset_error = sqrt(variance);
-    out->error = fmax(sqrt(fmax(scatter, 0)), LEAST_SCATTER);
-    out->scatter = fmax(sqrt(fmax(scatter - 2 * sqrt(doubt), 0)), LEAST_SCATTER);
+    out->error = fmax(sqrt(fmax(scatter, 0)), least);
+    out->scatter = fmax(sqrt(fmax(scatter - set->doubt * sqrt(doubt), 0)), least);
     out->variance = pooled;
 }
 
@@ -96,7 +93,8 @@ static double blend(float *error, const approximation *a, const compared *c)
     return c->base + a->offset + trust * off;
 }
 
-int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n)
+int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n,
+                const blend_settings *set)
 {
     compared *by_full = mem_zeros(n, sizeof *by_full),
              *by_laplace = mem_zeros(n, sizeof *by_laplace);
@@ -117,10 +115,10 @@ int table_blend(table_improvement *out, tree_table *t, const tree_estimate *esti
     }
     const double pooled_full = pooled_variance(full, n_full);
     const double pooled = pooled_variance(estimate, n);
-    compare(by_full, full, n_full, pooled_full);
-    compare(by_laplace, estimate, n, pooled);
-    summarise(&out->full, by_full, n_full, pooled_full);
-    summarise(&out->diagonal, by_laplace, n, pooled);
+    compare(by_full, full, n_full, pooled_full, set);
+    compare(by_laplace, estimate, n, pooled, set);
+    summarise(&out->full, by_full, n_full, pooled_full, set);
+    summarise(&out->diagonal, by_laplace, n, pooled, set);
     for (size_t i = 0; i < t->count; i++)
         t->error[i] = -1;
     for (size_t i = 0; i < n; i++) {
@@ -190,16 +188,16 @@ static size_t run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team
     return n;
 }
 
-int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, double share,
-                  size_t most, int draws, uint64_t seed, uint32_t step)
+int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
+                  const blend_settings *set, uint64_t seed, uint32_t step)
 {
     memset(out, 0, sizeof *out);
-    if (draws < 2)
+    if (set->draws < 2)
         return ART_ERR_USAGE;
     ranked *list = mem_zeros(t->count, sizeof *list);
     if (!list)
         return ART_ERR_NOMEM;
-    const size_t count = choose(list, t, share, most, &out->share);
+    const size_t count = choose(list, t, set->share, set->most, &out->share);
     tree_estimate *done = mem_zeros(count, sizeof *done);
     evidence_job *job = mem_zeros(CHUNK, sizeof *job);
     double *length = mem_zeros(CHUNK * t->n_edges, sizeof *length);
@@ -208,9 +206,9 @@ int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, d
         const size_t now = count - first < CHUNK ? count - first : CHUNK;
         for (size_t i = 0; i < now; i++)
             job[i] = (evidence_job){
-                .tolerance = BRANCH_TOLERANCE,
+                .tolerance = set->tolerance,
                 .shape = EVIDENCE_FULL,
-                .draws = draws,
+                .draws = set->draws,
                 .stream = rng_at(seed, RNG_TREE_LENGTHS, step, (uint32_t)(first + i)),
             };
         out->trees +=
@@ -218,7 +216,7 @@ int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, d
     }
     if (!status && out->trees) {
         out->ess /= (double)out->trees;
-        status = table_blend(out, t, done, out->trees);
+        status = table_blend(out, t, done, out->trees, set);
     }
     free(list);
     free(done);

@@ -4,8 +4,8 @@
  * noisy, and their error is nearly the same for all trees of a data set. With a_i an
  * approximation, m_i the sampled value, d_i = m_i - a_i, their mean offset c over the posterior
  * and the variance v of the true d_i about c (the variance of the d_i less that of the sampling,
- * and less twice the standard error of the difference, for few draws say little about it; no
- * tree counts as farther off than three errors; and v is at least 0.02^2),
+ * and less some standard errors of the difference, for few draws say little about it; no tree
+ * counts as farther off than some errors; and v has a least value: blend_settings),
  *
  *     g_i = a_i + c + (d_i - c) v / (v + s_i^2)
  *
@@ -13,10 +13,11 @@
  * than the scatter of the approximation, and otherwise only the offset comes from it. c and v
  * are found twice: for the full approximation, over the trees that have it, and for the
  * diagonal one, over trees with draws, each for as many trees without draws as it stands for.
- * The trees without draws get laplace + c. */
+ * The trees without draws get laplace + c. All of it is derived in docs/blend.md. */
 #ifndef COLLAPSED_BLEND_H
 #define COLLAPSED_BLEND_H
 
+#include "collapsed/settings.h"
 #include "collapsed/tree_table.h"
 #include "branch/evidence_batch.h"
 
@@ -49,13 +50,14 @@ typedef struct table_improvement {
 
 /* Sets g and error of the given trees, and the table's offset for the others. All earlier g are
  * forgotten. The estimates are of different trees, n >= 1. Fills the approximations of out. */
-int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n);
+int table_blend(table_improvement *out, tree_table *t, const tree_estimate *estimate, size_t n,
+                const blend_settings *set);
 
-/* Blends for the best trees, by laplace, until they hold `share` of the weight, at most `most`
- * of them; draws >= 2 for each, from streams of (seed, RNG_TREE_LENGTHS, step, place). Also
- * replaces their lengths and laplace by a fresh fit. The same on any number of threads.
- * Allocates for `most` trees at most. */
-int table_improve(table_improvement *out, tree_table *t, evidence_batch *team, double share,
-                  size_t most, int draws, uint64_t seed, uint32_t step);
+/* Blends for the best trees, by laplace, until they hold set->share of the weight, at most
+ * set->most of them; set->draws >= 2 for each, from streams of (seed, RNG_TREE_LENGTHS, step,
+ * place). Also replaces their lengths and laplace by a fresh fit. The same on any number of
+ * threads. Allocates for set->most trees at most. */
+int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
+                  const blend_settings *set, uint64_t seed, uint32_t step);
 
 #endif

@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a time limit is left for the final sampling: a minute, within these shares of the limit,
- * or what a pass will take, if that is known and more. */
-static const double FINAL_SECONDS = 60, FINAL_LEAST = 0.1, FINAL_MOST = 0.3;
-static const double FINAL_MEASURED = 0.5; /* the most of it, where the cost was measured */
-enum { MEASURED_TREES = 16 };             /* on so many at least */
-
 typedef struct collapsed_run {
     run base;
     collapsed_problem problem;
@@ -44,17 +38,18 @@ static bool is_near_limit(const collapsed_run *c, double reserve)
 static double final_reserve(const collapsed_run *c)
 {
     const double limit = c->base.time_limit;
-    const double usual = fmax(FINAL_LEAST * limit, fmin(FINAL_SECONDS, FINAL_MOST * limit));
-    return fmax(usual, fmin(c->pass_seconds, FINAL_MEASURED * limit));
+    const limit_settings *set = &c->set.limit;
+    const double usual =
+        fmax(set->answer_least * limit, fmin(set->answer_seconds, set->answer_most * limit));
+    return fmax(usual, fmin(c->pass_seconds, set->answer_measured * limit));
 }
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */
 static void note_cost(collapsed_run *c, double seconds)
 {
     const rounds *r = c->rounds;
-    const double trees =
-        final_pass_trees(r, c->set.final.particles) + (r->stage == ROUNDS_FIT ? r->set.draws : 0);
-    if (r->improved >= MEASURED_TREES)
+    const double trees = final_pass_trees(r) + (r->stage == ROUNDS_FIT ? r->set.rounds.draws : 0);
+    if (r->improved >= c->set.limit.measured_trees)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
 
@@ -76,8 +71,7 @@ static int advance_rounds(collapsed_run *c, diag *d)
 
 static int begin_final(collapsed_run *c)
 {
-    return final_sampling_create(&c->final, c->rounds, c->problem.branches, c->problem.names,
-                                 &c->set.final);
+    return final_sampling_create(&c->final, c->rounds, c->problem.branches, c->problem.names);
 }
 
 static int advance_final(collapsed_run *c, diag *d)
@@ -110,7 +104,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
                 : r->stage == ROUNDS_DRAW ? (double)r->looked
                                           : (double)r->table.count;
     out->total = r->stage == ROUNDS_FIT    ? (double)(r->fit.before + r->set.fit.steps)
-                 : r->stage == ROUNDS_DRAW ? r->set.draws
+                 : r->stage == ROUNDS_DRAW ? r->set.rounds.draws
                                            : 0;
     if (fits && isfinite(r->fit.fit_kl))
         snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
@@ -131,13 +125,13 @@ static void final_progress(const collapsed_run *c, run_progress *out)
         out->done = (double)f->trainer->step;
     else if (f && !fits)
         out->done = tree_sampler_draws(f->sampler);
-    out->total = fits ? FINAL_LENGTH_STEPS : 0;
+    out->total = fits ? (double)c->set.final.length_steps : 0;
     if (f && !fits)
         snprintf(out->detail, sizeof out->detail, "standard error %.4f (wanted %.4f)",
-                 tree_sampler_error(f->sampler), f->set.error);
+                 tree_sampler_error(f->sampler), c->set.error);
     if (fits)
-        snprintf(out->place, sizeof out->place, "step %.0f of %d of fitting branch lengths",
-                 out->done, FINAL_LENGTH_STEPS);
+        snprintf(out->place, sizeof out->place, "step %.0f of %.0f of fitting branch lengths",
+                 out->done, out->total);
     else
         snprintf(out->place, sizeof out->place, "the answer after %.0f draws", out->done);
 }
@@ -173,7 +167,7 @@ static json_t *round_json(const round_figures *r)
 static int report(run *r, run_report *out)
 {
     collapsed_run *c = (collapsed_run *)r;
-    const rounds_settings *set = &c->rounds->set;
+    const collapsed_settings *set = &c->set;
     *out = (run_report){0};
     if (c->reported == c->rounds->n_rounds)
         return ART_OK;
@@ -186,7 +180,7 @@ static int report(run *r, run_report *out)
              "new weight %.2g (wanted %.2g) in %.0f new trees%s, network %.3g nats from the table, "
              "expected error %.2g (%.2g)%s",
              c->reported, now->trees, now->log_table, now->log_network, now->network_error,
-             now->new_mass, set->new_mass, now->new_trees, missed, now->fit_kl, now->error,
+             now->new_mass, set->rounds.new_mass, now->new_trees, missed, now->fit_kl, now->error,
              set->error,
              now->done == 0             ? ""
              : now->error <= set->error ? ": all criteria hold"
@@ -244,7 +238,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     c->set = *settings;
     c->value = NAN;
     int status = rounds_create(&c->rounds, problem->posterior, problem->alignment, problem->taxon,
-                               problem->trees, &settings->rounds, threads);
+                               problem->trees, settings, threads);
     if (status)
         free(c);
     else

@@ -16,11 +16,6 @@
 #include "collapsed/final_sampling.h"
 #include "train/run.h"
 
-typedef struct collapsed_settings {
-    rounds_settings rounds;
-    final_settings final;
-} collapsed_settings;
-
 /* The data and the models; all borrowed. alignment, taxon and names are not needed after the
  * creation. Models are initialised. */
 typedef struct collapsed_problem {

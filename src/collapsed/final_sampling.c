@@ -9,32 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    LEAST_PASSES = 3,    /* for the probabilities of trees */
-    DOUBTFUL_PASSES = 6, /* if their weights are not dependable */
-    LENGTH_BATCH = 64,   /* trees of a step of fitting branch lengths, fewer with many taxa */
-};
-
-static const double LENGTH_RATE = 0.002;
-static const double FLATNESS = 0.7; /* power of the network's probabilities, for trees outside */
-static const double LEAST_NETWORK = 0.1, MOST_NETWORK = 0.6; /* share of the draws */
-
-double final_draws(int k)
-{
-    return LEAST_NETWORK * LEAST_PASSES * SAMPLER_REPEATS * k;
-}
-
 double final_network_share(const rounds *c)
 {
     const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
     const double share = outside > 0 ? outside / (outside + c->inside) : 0;
-    return fmax(LEAST_NETWORK, fmin(share, MOST_NETWORK));
+    return fmax(c->set.final.least_network, fmin(share, c->set.final.most_network));
 }
 
-double final_pass_trees(const rounds *c, int k)
+double final_pass_trees(const rounds *c)
 {
     const tree_table *t = &c->table;
-    const double share = final_network_share(c), draws = (double)SAMPLER_REPEATS * k;
+    const double share = final_network_share(c),
+                 draws = (double)SAMPLER_REPEATS * c->set.sampler.particles;
     const double all = tree_table_log_sum(t, 0, 0);
     double trees = draws * share; /* if all of them are outside the table */
     for (size_t i = 0; i < t->count; i++)
@@ -43,26 +29,25 @@ double final_pass_trees(const rounds *c, int k)
 }
 
 int final_sampling_create(final_sampling **out, rounds *c, branch_model *branches,
-                          const taxa *names, const final_settings *settings)
+                          const taxa *names)
 {
-    const sampler_settings plan = {settings->particles, settings->sample, final_network_share(c),
-                                   settings->seed};
+    const final_settings *set = &c->set.final;
+    const int k = c->set.sampler.particles;
     *out = NULL;
-    if (settings->particles < 2 || settings->passes < 1 ||
-        settings->passes > INT32_MAX / SAMPLER_REPEATS / settings->particles)
+    if (k < 2 || set->passes < 1 || set->passes > INT32_MAX / SAMPLER_REPEATS / k)
         return ART_ERR_USAGE;
     final_sampling *a = mem_zeros(1, sizeof *a);
     if (!a)
         return ART_ERR_NOMEM;
     a->c = c;
     a->branches = branches;
-    a->set = *settings;
+    a->set = &c->set;
     rounds_use_averaged_weights(c);
-    int status = topology_model_freeze(c->trees, settings->cache > 0 ? settings->cache : 1);
+    int status = topology_model_freeze(c->trees, set->cache > 0 ? set->cache : 1);
     if (!status && topology_model_can(c->trees, TOPOLOGY_FLATTEN)) /* others propose as they are */
-        status = topology_model_flatten(c->trees, FLATNESS);
+        status = topology_model_flatten(c->trees, set->flatness);
     if (!status)
-        status = tree_sampler_create(&a->sampler, c, names, &plan);
+        status = tree_sampler_create(&a->sampler, c, names, final_network_share(c));
     if (status)
         final_sampling_free(a);
     else
@@ -91,8 +76,10 @@ void final_sampling_finish_now(final_sampling *a)
  * end to waiting for them. */
 static bool is_enough(const final_sampling *a, int passes)
 {
-    return passes >= LEAST_PASSES && tree_sampler_error(a->sampler) <= a->set.error &&
-           (passes >= DOUBTFUL_PASSES || !evidence_is_doubtful(tree_sampler_pareto(a->sampler)));
+    const final_settings *set = &a->set->final;
+    return passes >= set->least_passes && tree_sampler_error(a->sampler) <= a->set->error &&
+           (passes >= set->doubtful_passes ||
+            !evidence_is_doubtful(tree_sampler_pareto(a->sampler)));
 }
 
 /* After a pass: whether it was the last. */
@@ -100,7 +87,7 @@ static bool is_over(const final_sampling *a)
 {
     const int passes = tree_sampler_passes(a->sampler);
     return passes > 0 && tree_sampler_between(a->sampler) &&
-           (a->finish_now || passes >= a->set.passes || is_enough(a, passes));
+           (a->finish_now || passes >= a->set->final.passes || is_enough(a, passes));
 }
 
 static int pass(final_sampling *a)
@@ -116,11 +103,14 @@ static int begin_lengths(final_sampling *a)
 {
     const particles *draws = tree_sampler_particles(a->sampler);
     const size_t k = (size_t)draws->k;
+    const size_t batch =
+        affordable_trees(&a->set->affordable, (size_t)a->set->final.length_batch, draws->n_taxa, 1);
+    const final_settings *set = &a->set->final;
     train_settings plan = train_defaults();
-    plan.steps = FINAL_LENGTH_STEPS;
-    plan.branch_rate = LENGTH_RATE;
-    plan.decay = 0.5;
-    plan.decay_every = FINAL_LENGTH_STEPS / 8;
+    plan.steps = set->length_steps;
+    plan.branch_rate = set->length_rate;
+    plan.decay = set->length_decay;
+    plan.decay_every = set->length_steps / set->length_decay_parts;
     double *weight = mem_zeros(k, sizeof *weight), top = -HUGE_VAL;
     if (!weight)
         return ART_ERR_NOMEM;
@@ -129,8 +119,7 @@ static int begin_lengths(final_sampling *a)
     for (size_t i = 0; i < k; i++)
         weight[i] = exp(draws->log_weight[i] - top);
     int status = branch_density_create(&a->fit, a->branches, draws->decision, draws->length, weight,
-                                       k, (int)affordable_trees(LENGTH_BATCH, draws->n_taxa, 1),
-                                       PICKS_INDEPENDENT, a->set.seed);
+                                       k, (int)batch, PICKS_INDEPENDENT, a->set->seed);
     free(weight);
     return status ? status : trainer_create(&a->trainer, a->fit, &plan, a->c->threads);
 }
@@ -138,9 +127,9 @@ static int begin_lengths(final_sampling *a)
 static int fit_lengths(final_sampling *a, diag *d)
 {
     int status = a->trainer ? ART_OK : begin_lengths(a);
-    if (!status && a->trainer->step < FINAL_LENGTH_STEPS)
+    if (!status && a->trainer->step < a->set->final.length_steps)
         status = trainer_advance(a->trainer, d);
-    if (!status && (a->finish_now || a->trainer->step >= FINAL_LENGTH_STEPS))
+    if (!status && (a->finish_now || a->trainer->step >= a->set->final.length_steps))
         a->stage = FINAL_DONE;
     return status;
 }

@@ -3,7 +3,7 @@
  * lengths, for draws beyond the table, fitted to the draws of the last pass.
  *
  *     final_sampling *a;
- *     status = final_sampling_create(&a, c, branches, &names, &settings);
+ *     status = final_sampling_create(&a, c, branches, &names);
  *     while (a->stage != FINAL_DONE)
  *         status = final_sampling_advance(a, d);           a second of work, more or less
  *     status = final_sampling_finish(a, &found);
@@ -17,36 +17,19 @@
 #include "collapsed/sampler.h"
 #include "density/branch_model.h"
 
-typedef struct final_settings {
-    int particles;  /* of one repeat, two at least */
-    int sample;     /* draws that are kept */
-    int64_t passes; /* at most */
-    double error;   /* standard error of the log evidence that is wanted */
-    size_t cache; /* bytes for partial trees that are drawn again and again; few are kept anyway */
-    uint64_t seed;
-} final_settings;
-
-/* The draws from the network that an answer will have at least, with k particles, for
- * rounds_settings.sampled. */
-double final_draws(int k);
-
 /* The network's share of the draws, from what the last round showed: the optimal one by the spreads
  * of the two strata. */
 double final_network_share(const rounds *c);
 
-/* Trees that a pass with k particles will find the branch lengths of, at most, on the average.
- * O(trees). */
-double final_pass_trees(const rounds *c, int k);
+/* Trees that a pass will find the branch lengths of, at most, on the average. O(trees). */
+double final_pass_trees(const rounds *c);
 
 typedef enum final_stage { FINAL_PASSES, FINAL_LENGTHS, FINAL_DONE } final_stage;
-
-/* Steps that the model of branch lengths is fitted in. */
-enum { FINAL_LENGTH_STEPS = 1000 };
 
 typedef struct final_sampling {
     rounds *c;
     branch_model *branches;
-    final_settings set;
+    const collapsed_settings *set; /* those of c */
     final_stage stage;
     bool finish_now;
     tree_sampler *sampler;
@@ -60,10 +43,11 @@ typedef struct answer {
     sampler_facts facts;
 } answer;
 
-/* c has ended its rounds and is borrowed, as are branches (initialised). The tree model gets the
- * average of its weights, and is frozen and flattened until final_sampling_free. */
+/* With the settings of c, which has ended its rounds and is borrowed, as are branches
+ * (initialised); its parts `sampler`, `final` and `blend`, seed and error are used. The tree model
+ * gets the average of its weights, and is frozen and flattened until final_sampling_free. */
 int final_sampling_create(final_sampling **out, rounds *c, branch_model *branches,
-                          const taxa *names, const final_settings *settings);
+                          const taxa *names);
 void final_sampling_free(final_sampling *a); /* NULL is fine */
 
 int final_sampling_advance(final_sampling *a, diag *d);

@@ -9,40 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_TARGETS = 50000,
-    LOOK_EVERY = 100,   /* steps between two looks at the gap */
-    GAP_TREES = 1024,   /* that it is measured on, fewer with many taxa */
-    FIT_LEAST = 200,    /* steps of a fit */
-    AVERAGE_FROM = 100, /* step at which the average begins */
-    /* Of polishing: */
-    GROWTH = 10,   /* of the batch, at most */
-    WINDOW = 300,  /* steps in which the gap must fall by GAIN, or the rate does; .. */
-    PART = 5,      /* .. later this part of the steps before */
-    RECENT = 10,   /* part of the steps that the average is over */
-    STEADY = 1000, /* steps at the full rate; then it goes with one over their root */
-};
-
-static const double FIT_FALL = 0.95; /* what LOOK_EVERY steps must make of the gap */
-static const double AVERAGE = 0.99;  /* what the average keeps in a step */
-static const double GAIN = 0.1, DECAY = 0.6, LEAST = 1e-5; /* of the rate */
-static const double LOST = 2; /* times the least gap: back to the weights that had it */
-
-network_fit_settings network_fit_defaults(uint64_t seed)
-{
-    return (network_fit_settings){.seed = seed,
-                                  .batch = NETWORK_FIT_BATCH,
-                                  .rate = NETWORK_FIT_RATE,
-                                  .steps = NETWORK_FIT_STEPS,
-                                  .fit_kl = 0.4,
-                                  .polish_batch = 100};
-}
-
-void network_fit_init(network_fit *f, topology_model *q, const network_fit_settings *settings,
+void network_fit_init(network_fit *f, topology_model *q, const collapsed_settings *settings,
                       pool *threads)
 {
-    *f = (network_fit){
-        .q = q, .set = *settings, .threads = threads, .rate = settings->rate, .fit_kl = HUGE_VAL};
+    *f = (network_fit){.q = q,
+                       .set = settings->fit,
+                       .affordable = settings->affordable,
+                       .seed = settings->seed,
+                       .threads = threads,
+                       .rate = settings->fit.rate,
+                       .fit_kl = HUGE_VAL};
 }
 
 static void forget_targets(network_fit *f)
@@ -85,7 +61,7 @@ static double expected_distinct(const fit_targets *t, int batch)
 static int polish_batch(const network_fit *f)
 {
     const int least = f->set.polish_batch;
-    int batch = GROWTH * least;
+    int batch = f->set.growth * least;
     while (batch > least && expected_distinct(&f->targets, batch) > least)
         batch /= 2;
     return batch > least ? batch : least;
@@ -96,11 +72,11 @@ static int set_targets(network_fit *f, const tree_table *table)
 {
     const fit_targets *to = &f->targets;
     forget_targets(f);
-    int status = fit_targets_choose(&f->targets, table, MOST_TARGETS);
+    int status = fit_targets_choose(&f->targets, table, f->set.targets);
     const int batch = f->polishing ? polish_batch(f) : f->set.batch;
     if (!status)
         status = density_create(&f->job, f->q, to->decision, to->weight, to->count, batch,
-                                PICKS_SYSTEMATIC, f->set.seed);
+                                PICKS_SYSTEMATIC, f->seed);
     if (status)
         return status;
     if (f->trainer) {
@@ -110,9 +86,9 @@ static int set_targets(network_fit *f, const tree_table *table)
     train_settings plan = train_defaults();
     plan.tree_rate = f->set.rate;
     plan.decay = 1;
-    plan.average = AVERAGE;
-    plan.average_from = AVERAGE_FROM;
-    plan.clip = 100;
+    plan.average = f->set.average;
+    plan.average_from = f->set.average_from;
+    plan.clip = f->set.clip;
     return trainer_create(&f->trainer, f->job, &plan, f->threads);
 }
 
@@ -144,8 +120,9 @@ static void return_to_best(network_fit *f)
 static int measure_gap(network_fit *f)
 {
     trainer_swap_average(f->trainer);
-    int status = fit_targets_gap(&f->fit_kl, &f->targets, f->q,
-                                 affordable_trees(GAP_TREES, f->q->n_taxa, 2));
+    int status =
+        fit_targets_gap(&f->fit_kl, &f->targets, f->q,
+                        affordable_trees(&f->affordable, f->set.gap_trees, f->q->n_taxa, 2));
     trainer_swap_average(f->trainer);
     return status;
 }
@@ -176,22 +153,22 @@ static int fit_step(network_fit *f, bool hurry, bool *over, diag *d)
     int status = hurry && f->trainer->step > 0 ? ART_OK : trainer_advance(f->trainer, d);
     const int64_t steps = f->trainer->step - f->before;
     *over = hurry || steps >= f->set.steps;
-    if (status || (!*over && steps % LOOK_EVERY))
+    if (status || (!*over && steps % f->set.look_every))
         return status;
     status = measure_gap(f);
-    *over |=
-        f->fit_kl <= f->set.fit_kl || (steps >= FIT_LEAST && f->fit_kl > FIT_FALL * f->gap_before);
+    *over |= f->fit_kl <= f->set.fit_kl ||
+             (steps >= f->set.least_steps && f->fit_kl > f->set.fall * f->gap_before);
     f->gap_before = f->fit_kl;
     return status;
 }
 
 /* The gap falls like one over the steps: the windows grow with them. */
-static bool window_ends(int64_t steps)
+static bool window_ends(const network_fit_settings *set, int64_t steps)
 {
-    int64_t end = WINDOW;
+    int64_t end = set->window;
     while (end < steps) {
-        const int64_t part = end / PART / LOOK_EVERY * LOOK_EVERY;
-        end += part > WINDOW ? part : WINDOW;
+        const int64_t part = end / set->window_part / set->look_every * set->look_every;
+        end += part > set->window ? part : set->window;
     }
     return end == steps;
 }
@@ -204,9 +181,9 @@ static int look_at_gap(network_fit *f)
         return status;
     if (f->fit_kl < f->best_gap) {
         keep_best(f);
-    } else if (!(f->fit_kl <= LOST * f->best_gap)) {
+    } else if (!(f->fit_kl <= f->set.lost * f->best_gap)) {
         return_to_best(f);
-        f->rate *= DECAY;
+        f->rate *= f->set.decay;
     }
     return ART_OK;
 }
@@ -215,21 +192,22 @@ static int polish_step(network_fit *f, bool hurry, bool *over, diag *d)
 {
     const int64_t steps = f->trainer->step - f->before + 1;
     /* a time limit that asked for polishing may be gone when the run goes on */
-    *over = hurry || !(f->set.polish > 0) || f->fit_kl <= f->set.polish || f->rate < LEAST;
+    *over =
+        hurry || !(f->set.polish > 0) || f->fit_kl <= f->set.polish || f->rate < f->set.least_rate;
     if (*over) {
         return_to_best(f);
         return ART_OK;
     }
     optim_settings *set = &f->trainer->trees.settings;
-    set->rate = f->rate * fmin(1, sqrt(STEADY / (double)steps));
-    set->average = fmax(AVERAGE, 1 - RECENT / (double)steps);
+    set->rate = f->rate * fmin(1, sqrt(f->set.steady / (double)steps));
+    set->average = fmax(f->set.average, 1 - f->set.recent / (double)steps);
     int status = trainer_advance(f->trainer, d);
-    if (!status && steps % LOOK_EVERY == 0)
+    if (!status && steps % f->set.look_every == 0)
         status = look_at_gap(f);
-    if (status || !window_ends(steps))
+    if (status || !window_ends(&f->set, steps))
         return status;
-    if (f->fit_kl > (1 - GAIN) * f->gap_before)
-        f->rate *= DECAY;
+    if (f->fit_kl > (1 - f->set.gain) * f->gap_before)
+        f->rate *= f->set.decay;
     f->gap_before = f->fit_kl;
     return ART_OK;
 }

@@ -16,29 +16,16 @@
 #define COLLAPSED_NETWORK_FIT_H
 
 #include "collapsed/fit_targets.h"
+#include "collapsed/settings.h"
 #include "train/trainer.h"
 
 #include <stdbool.h>
 
-typedef struct network_fit_settings {
-    uint64_t seed;
-    int batch;        /* trees of a step */
-    double rate;      /* of learning */
-    int64_t steps;    /* of one fit, at most */
-    double fit_kl;    /* nats, at which it ends before */
-    double polish;    /* gap that is wanted in the end; 0 for no polishing */
-    int polish_batch; /* trees of its steps; up to ten times as many where few are distinct */
-} network_fit_settings;
-
-/* The defaults of those that users choose. */
-#define NETWORK_FIT_RATE 1e-3
-enum { NETWORK_FIT_BATCH = 16, NETWORK_FIT_STEPS = 2000 };
-
-network_fit_settings network_fit_defaults(uint64_t seed);
-
 typedef struct network_fit {
     topology_model *q; /* borrowed; holds the last weights, not their average */
     network_fit_settings set;
+    affordable_settings affordable;
+    uint64_t seed;
     pool *threads;
     fit_targets targets;
     task *job;         /* NULL before the first fit */
@@ -52,8 +39,9 @@ typedef struct network_fit {
     double best_gap;   /* .. the least gap while polishing; NULL before */
 } network_fit;
 
-/* q (initialised) and threads are borrowed. */
-void network_fit_init(network_fit *f, topology_model *q, const network_fit_settings *settings,
+/* Uses the seed, the part `fit` and the affordable sizes. q (initialised) and threads are borrowed.
+ */
+void network_fit_init(network_fit *f, topology_model *q, const collapsed_settings *settings,
                       pool *threads);
 void network_fit_free(network_fit *f); /* safe on a zeroed one */
 

@@ -9,39 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DRAW_CHUNK = 256, /* draws that are dealt with at a time */
-    MOST_IMPROVED =
-        300,            /* trees that get a Hessian and draws in a round, fewer with many taxa .. */
-    IMPROVE_DRAWS = 20, /* .. so many each */
-};
-
-static const double IMPROVE_SHARE = 0.99;
-
-rounds_settings rounds_defaults(uint64_t seed)
-{
-    return (rounds_settings){
-        .seed = seed,
-        .explore = search_defaults(seed),
-        .fit = network_fit_defaults(seed),
-        .capacity = 1000000,
-        .expansions = 40000,
-        .draws = 2048,
-        .rounds = DEFAULT_ROUNDS,
-        .new_mass = DEFAULT_NEW_MASS,
-        .agree = 0.05,
-        .error = DEFAULT_STANDARD_ERROR,
-        .sampled = 10000,
-    };
-}
+enum { DRAW_CHUNK = 256 }; /* draws that are dealt with at a time */
 
 int rounds_create(rounds **out, const branch_posterior *problem, const alignment *a,
-                  const int *taxon, topology_model *trees, const rounds_settings *settings,
+                  const int *taxon, topology_model *trees, const collapsed_settings *settings,
                   pool *threads)
 {
     *out = NULL;
-    if (settings->draws < 1 || settings->rounds < 1 || settings->rounds > ROUNDS_MOST ||
-        settings->fit.batch < 1)
+    if (settings->rounds.draws < 1 || settings->rounds.rounds < 1 ||
+        settings->rounds.rounds > ROUNDS_MOST || settings->fit.batch < 1)
         return ART_ERR_USAGE;
     rounds *c = mem_zeros(1, sizeof *c);
     if (!c)
@@ -50,16 +26,16 @@ int rounds_create(rounds **out, const branch_posterior *problem, const alignment
     c->trees = trees;
     c->set = *settings;
     c->threads = threads;
-    network_fit_init(&c->fit, trees, &settings->fit, threads);
-    const size_t n_decisions = (size_t)problem->n_taxa - 3, draws = (size_t)settings->draws;
+    network_fit_init(&c->fit, trees, settings, threads);
+    const size_t n_decisions = (size_t)problem->n_taxa - 3, draws = (size_t)settings->rounds.draws;
     c->drawn = mem_zeros(draws * n_decisions, sizeof *c->drawn);
     c->log_q = mem_zeros(draws, sizeof *c->log_q);
     int status = c->drawn && c->log_q
-                     ? tree_table_init(&c->table, problem->n_taxa, settings->capacity)
+                     ? tree_table_init(&c->table, problem->n_taxa, settings->table.capacity)
                      : ART_ERR_NOMEM;
+    c->table.set = settings->table;
     if (!status)
-        status = tree_search_create(&c->search, problem, a, taxon, &c->table, &settings->explore,
-                                    threads);
+        status = tree_search_create(&c->search, problem, a, taxon, &c->table, settings, threads);
     if (!status)
         status = evidence_batch_create(&c->team, problem, threads);
     if (status)
@@ -92,12 +68,18 @@ double rounds_log_table(const rounds *c)
     return tree_table_log_sum(&c->table, 0, 0) - log_topologies(c->problem->n_taxa);
 }
 
+double rounds_answer_draws(const rounds *c)
+{
+    const final_settings *set = &c->set.final;
+    return set->least_network * set->least_passes * SAMPLER_REPEATS * c->set.sampler.particles;
+}
+
 static int explore(rounds *c)
 {
     int done = 0;
     const int64_t expanded = tree_search_counts(c->search)->expanded - c->expanded_before;
     int status = ART_OK;
-    if (expanded >= c->set.expansions || (c->finish_now && c->table.count > 0))
+    if (expanded >= c->set.rounds.expansions || (c->finish_now && c->table.count > 0))
         done = 1;
     else
         status = tree_search_advance(c->search, &done);
@@ -109,9 +91,10 @@ static int explore(rounds *c)
 static int improve(rounds *c)
 {
     table_improvement found;
-    int status = table_improve(&found, &c->table, c->team, IMPROVE_SHARE,
-                               affordable_trees(MOST_IMPROVED, c->problem->n_taxa, 2),
-                               IMPROVE_DRAWS, c->set.seed, (uint32_t)c->n_rounds);
+    blend_settings set = c->set.blend;
+    set.most = affordable_trees(&c->set.affordable, set.most, c->problem->n_taxa, 2);
+    int status =
+        table_improve(&found, &c->table, c->team, &set, c->set.seed, (uint32_t)c->n_rounds);
     c->improved = found.trees;
     c->inside = found.full.variance >= 0 ? sqrt(found.full.variance) : HUGE_VAL;
     return status;
@@ -154,8 +137,8 @@ static int fit(rounds *c, diag *d)
 static int make_draws(rounds *c)
 {
     network_fit_swap(&c->fit);
-    int status = topology_model_sample(c->trees, c->drawn, c->log_q, c->set.draws, c->set.seed,
-                                       RNG_TOPOLOGY, (uint32_t)c->n_rounds, 0);
+    int status = topology_model_sample(c->trees, c->drawn, c->log_q, c->set.rounds.draws,
+                                       c->set.seed, RNG_TOPOLOGY, (uint32_t)c->n_rounds, 0);
     network_fit_swap(&c->fit);
     c->has_draws = status == ART_OK;
     return status;
@@ -164,8 +147,8 @@ static int make_draws(rounds *c)
 bool rounds_is_complete(const rounds *c, const round_figures *r)
 {
     const double apart = fabs(r->log_table - r->log_network - log1p(-r->missed));
-    return r->new_mass <= c->set.new_mass && isfinite(r->network_error) &&
-           apart <= fmax(c->set.agree, 3 * r->network_error);
+    return r->new_mass <= c->set.rounds.new_mass && isfinite(r->network_error) &&
+           apart <= fmax(c->set.rounds.agree, c->set.rounds.agree_errors * r->network_error);
 }
 
 /* What the draws of the round have shown, once all are dealt with. */
@@ -184,12 +167,12 @@ static void end_round(rounds *c)
     r->missed = outside > 0 ? outside * missed : 0;
     r->new_mass = outside - r->missed;
     r->spread = isfinite(scale) ? log_mean_error(out) * sqrt((double)out->count) * exp(scale) : 0;
-    r->error = r->spread / sqrt(c->set.sampled);
+    r->error = r->spread / sqrt(rounds_answer_draws(c));
     /* more rounds do not lower the error that comes of what a full table cannot take */
     r->done = rounds_is_complete(c, r) && (r->error <= c->set.error || r->missed > 0);
     c->expanded_before = tree_search_counts(c->search)->expanded;
     const bool is_rough = c->set.fit.polish > 0 && c->fit.fit_kl > c->set.fit.polish;
-    c->ended = r->done != 0 || c->finish_now || c->n_rounds >= c->set.rounds;
+    c->ended = r->done != 0 || c->finish_now || c->n_rounds >= c->set.rounds.rounds;
     if (!c->ended)
         c->stage = ROUNDS_EXPLORE;
     else
@@ -202,7 +185,7 @@ static int look_at_draws(rounds *c)
     int status = c->has_draws ? ART_OK : make_draws(c);
     const size_t n_decisions = c->table.n_decisions;
     const double prior = log_topologies(c->problem->n_taxa);
-    const int64_t left = c->set.draws - c->looked;
+    const int64_t left = c->set.rounds.draws - c->looked;
     const int count = left < DRAW_CHUNK ? (int)left : DRAW_CHUNK;
     const int32_t *drawn = c->drawn + (size_t)c->looked * n_decisions;
     const double *log_q = c->log_q + c->looked;
@@ -224,7 +207,7 @@ static int look_at_draws(rounds *c)
     }
     c->looked += count;
     c->found += found;
-    if (!status && c->looked == c->set.draws)
+    if (!status && c->looked == c->set.rounds.draws)
         end_round(c);
     return status;
 }
@@ -294,7 +277,7 @@ int rounds_fields(rounds *c, saved_state *s)
     c->stage = (rounds_stage)state_choice(s, "rounds.stage", (int)c->stage, ROUNDS_DONE + 1);
     state_int_in(s, "rounds.made", &c->n_rounds, 0, ROUNDS_MOST);
     state_i64_in(s, "rounds.expanded_before", &c->expanded_before, 0, INT64_MAX);
-    state_i64_in(s, "rounds.looked", &c->looked, 0, c->set.draws);
+    state_i64_in(s, "rounds.looked", &c->looked, 0, c->set.rounds.draws);
     state_i64_in(s, "rounds.found", &c->found, 0, INT64_MAX);
     state_bool(s, "rounds.ended", &c->ended);
     state_bool(s, "rounds.is_settled", &c->is_settled);

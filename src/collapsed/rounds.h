@@ -25,34 +25,12 @@
 #ifndef COLLAPSED_ROUNDS_H
 #define COLLAPSED_ROUNDS_H
 
+#include "collapsed/settings.h"
 #include "collapsed/search.h"
 #include "collapsed/blend.h"
 #include "collapsed/network_fit.h"
 
 #include <stdbool.h>
-
-typedef struct rounds_settings {
-    uint64_t seed;
-    search_settings explore;
-    size_t capacity;    /* trees of the table */
-    int64_t expansions; /* of trees in one round, at most */
-    network_fit_settings fit;
-    int draws;  /* from q in one round */
-    int rounds; /* at most */
-    /* The criteria. */
-    double new_mass;
-    double agree;
-    double error;
-    double sampled; /* draws from q that the final answer can have, for `error` */
-} rounds_settings;
-
-/* The defaults of those that users choose. */
-#define DEFAULT_NEW_MASS       0.02
-#define DEFAULT_STANDARD_ERROR 0.02
-#define DEFAULT_TABLE_MEMORY   ((int64_t)512 << 20) /* bytes of the table */
-enum { DEFAULT_ROUNDS = 8 };
-
-rounds_settings rounds_defaults(uint64_t seed);
 
 typedef enum rounds_stage {
     ROUNDS_EXPLORE,
@@ -84,7 +62,7 @@ enum { ROUNDS_MOST = 64 };
 typedef struct rounds {
     const branch_posterior *problem;
     topology_model *trees; /* borrowed; holds the last weights, not their average, but for draws */
-    rounds_settings set;
+    collapsed_settings set;
     pool *threads;
     tree_table table;
     tree_search *search;
@@ -114,9 +92,13 @@ typedef struct rounds {
 /* Problem, tree model (initialised) and threads are borrowed; alignment and taxon (as for
  * branch_posterior_init) are not needed after the call. */
 int rounds_create(rounds **out, const branch_posterior *problem, const alignment *a,
-                  const int *taxon, topology_model *trees, const rounds_settings *settings,
+                  const int *taxon, topology_model *trees, const collapsed_settings *settings,
                   pool *threads);
 void rounds_free(rounds *c); /* NULL is fine */
+
+/* Draws from the network that the answer will have at least: the error of a round is foretold for
+ * so many. */
+double rounds_answer_draws(const rounds *c);
 
 /* A piece of work. */
 int rounds_advance(rounds *c, diag *d);

@@ -12,12 +12,7 @@ enum {
     CHUNK_DRAWS = 1024, /* lengths that are drawn in a piece of work */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
     SCREENED = 256,     /* trees outside that are looked at in a piece of work */
-    OUTSIDE_DRAWS = 16, /* lengths for a tree outside .. */
-    SINGLE_DRAWS = 8,   /* .. or drawn once: finding its mode costs more than they do */
 };
-
-static const double LIGHT = 0.1;  /* a weight, over the mean of all, that is not worth the work */
-static const double JUDGED = 0.1; /* tolerance of the mode for seeing that */
 
 /* Draws of a pass from the two strata. */
 static int table_draws(const tree_sampler *s)
@@ -63,25 +58,28 @@ void tree_sampler_forget(tree_sampler *s, size_t i)
     s->estimate[i] = (tree_estimate){.tree = i, .full = NAN, .laplace = t->laplace[i]};
 }
 
-int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names,
-                        const sampler_settings *settings)
+int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names, double network)
 {
+    const sampler_settings *settings = &c->set.sampler;
     *out = NULL;
-    const int wanted = (int)ceil(settings->network * settings->particles);
-    const int network = wanted < settings->particles ? wanted : settings->particles - 1;
-    if (network < 1 || c->table.count == 0)
+    const int wanted = (int)ceil(network * settings->particles);
+    const int k_network = wanted < settings->particles ? wanted : settings->particles - 1;
+    if (k_network < 1 || c->table.count == 0 || settings->outside_draws < 1 ||
+        settings->outside_draws > CHUNK_DRAWS || settings->single_draws < 1 ||
+        settings->single_draws > settings->outside_draws)
         return ART_ERR_USAGE;
     tree_sampler *s = mem_zeros(1, sizeof *s);
     if (!s)
         return ART_ERR_NOMEM;
     s->c = c;
     s->set = *settings;
-    s->k_network = network;
-    s->k_table = settings->particles - network;
+    s->seed = c->set.seed;
+    s->k_network = k_network;
+    s->k_table = settings->particles - k_network;
     int status = create_memory(s);
     if (!status)
-        status = posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true,
-                                settings->seed);
+        status =
+            posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true, s->seed);
     if (status) {
         tree_sampler_free(s);
         return status;
@@ -118,7 +116,7 @@ void tree_sampler_free(tree_sampler *s)
 
 void tree_sampler_pick(tree_sampler *s)
 {
-    rng stream = rng_at(s->set.seed, RNG_POSTERIOR, (uint32_t)s->passes, 0);
+    rng stream = rng_at(s->seed, RNG_POSTERIOR, (uint32_t)s->passes, 0);
     const int count = table_draws(s);
     const size_t last = s->c->table.count - 1;
     const double offset = rng_uniform(&stream);
@@ -173,7 +171,7 @@ static int draw_trees(tree_sampler *s)
     }
     int status =
         topology_model_sample(trees, s->drawn + first * s->c->table.n_decisions, s->log_q + first,
-                              n, s->set.seed, RNG_EVIDENCE, (uint32_t)s->passes, (uint32_t)s->next);
+                              n, s->seed, RNG_EVIDENCE, (uint32_t)s->passes, (uint32_t)s->next);
     s->next += n;
     if (!status && n == left) {
         list_outside(s);
@@ -190,7 +188,7 @@ static void judge(tree_sampler *s, int first, int n)
         s->job[i] = (evidence_job){
             .decision = s->drawn + (size_t)s->outside_draw[first + i] * t->n_decisions,
             .length = s->mode + (size_t)i * t->n_edges,
-            .tolerance = JUDGED,
+            .tolerance = s->set.judged,
             .shape = EVIDENCE_DIAGONAL,
         };
         memcpy(s->job[i].length, s->guess, t->n_edges * sizeof *s->guess);
@@ -210,8 +208,8 @@ static void screen(tree_sampler *s)
     for (int i = 0; i < n; i++) {
         const int draw = s->outside_draw[first + i];
         const double weight = exp(s->job[i].laplace - all - s->log_q[draw]);
-        const double chance = s->job[i].status ? 1 : fmin(1, weight / LIGHT);
-        rng stream = rng_at(s->set.seed, RNG_SCREEN, (uint32_t)s->passes, (uint32_t)draw);
+        const double chance = s->job[i].status ? 1 : fmin(1, weight / s->set.light);
+        rng stream = rng_at(s->seed, RNG_SCREEN, (uint32_t)s->passes, (uint32_t)draw);
         if (rng_uniform(&stream) >= chance)
             continue;
         s->log_q[draw] += log(chance);
@@ -242,7 +240,7 @@ static void prepare(tree_sampler *s, int number, const draw_group *e, int at, rn
         .decision = e->tree < 0 ? s->drawn + (size_t)draw_of(s, e, 0) * n_decisions
                                 : tree_table_decision(t, (size_t)e->tree),
         .length = s->mode + (size_t)number * t->n_edges,
-        .tolerance = BRANCH_TOLERANCE,
+        .tolerance = s->set.tolerance,
         .shape = EVIDENCE_FULL,
         .draws = lengths_of(e),
         .stream = stream,
@@ -284,7 +282,7 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
         int from = at + i * e->lengths;
         if (!job->status)
             from += choose_length(&log_weight, s->log_weight + from, e->lengths,
-                                  rng_at(s->set.seed, RNG_POSTERIOR, (uint32_t)s->passes,
+                                  rng_at(s->seed, RNG_POSTERIOR, (uint32_t)s->passes,
                                          1 + (uint32_t)place_of(s, draw, e->tree < 0)));
         const double *length = s->length + (size_t)from * edges;
         memcpy(p->decision + to * n_decisions, job->decision, n_decisions * sizeof *p->decision);
@@ -321,13 +319,13 @@ static void note(tree_sampler *s, const draw_group *e, const evidence_job *job)
 static int next_errands(tree_sampler *s, int count, int is_outside)
 {
     int n = 0, draws = 0;
-    while (s->next < count && draws + OUTSIDE_DRAWS <= CHUNK_DRAWS) {
+    while (s->next < count && draws + s->set.outside_draws <= CHUNK_DRAWS) {
         draw_group *e = &s->draw_group[n++];
         *e = (draw_group){is_outside ? -1 : s->pick[s->next], s->next, 1, 1};
         const int left = CHUNK_DRAWS - draws, most = left < JOB_DRAWS ? left : JOB_DRAWS;
         while (++s->next < count && !is_outside && e->n < most && s->pick[s->next] == e->tree)
             e->n++;
-        e->lengths = is_outside ? OUTSIDE_DRAWS : e->n == 1 ? SINGLE_DRAWS : 1;
+        e->lengths = is_outside ? s->set.outside_draws : e->n == 1 ? s->set.single_draws : 1;
         draws += lengths_of(e);
     }
     return n;
@@ -338,7 +336,7 @@ static void draw_lengths(tree_sampler *s, int count, int is_outside)
     const int n = next_errands(s, count, is_outside);
     for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++]))
         prepare(s, i, &s->draw_group[i], at,
-                rng_at(s->set.seed, RNG_EVIDENCE_BRANCH, (uint32_t)s->passes,
+                rng_at(s->seed, RNG_EVIDENCE_BRANCH, (uint32_t)s->passes,
                        (uint32_t)(2 * s->draw_group[i].first + is_outside)));
     evidence_batch_run(s->c->team, s->job, n);
     for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++])) {

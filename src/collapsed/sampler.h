@@ -19,7 +19,7 @@
  * (blend.h): the topology probabilities that are reported.
  *
  *     tree_sampler *s;
- *     status = tree_sampler_create(&s, c, &names, &settings);
+ *     status = tree_sampler_create(&s, c, &names, network);
  *     while (!tree_sampler_between(s) || tree_sampler_error(s) > wanted)
  *         status = tree_sampler_advance(s);                  a second of work, more or less
  *     status = tree_sampler_finish(s, &evidence, &posterior, &facts);
@@ -31,22 +31,13 @@
 #include "train/evidence.h"
 #include "results/posterior.h"
 
-typedef struct sampler_settings {
-    int particles;  /* K of a repeat */
-    int sample;     /* draws that are kept */
-    double network; /* b; the table gets 1 - b */
-    uint64_t seed;
-} sampler_settings;
-
 typedef struct tree_sampler tree_sampler;
 
-/* c is borrowed, must be settled (rounds_use_averaged_weights), and its table gets better lengths
- * and g. */
-int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names,
-                        const sampler_settings *settings);
+/* With the seed and the parts `sampler` and `blend` of c's settings; `network` is b, the table gets
+ * 1 - b. c is borrowed, must be settled (rounds_use_averaged_weights), and its table gets better
+ * lengths and g. */
+int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names, double network);
 void tree_sampler_free(tree_sampler *s); /* NULL is fine */
-
-enum { SAMPLER_REPEATS = 10 }; /* of a pass */
 
 /* A piece of a pass. */
 int tree_sampler_advance(tree_sampler *s);

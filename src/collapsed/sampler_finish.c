@@ -104,7 +104,8 @@ int tree_sampler_finish(tree_sampler *s, evidence *e, posterior *p, sampler_fact
             s->estimate[n] = s->estimate[i];
             s->estimate[n++].stands_for = odds_against(s, i);
         }
-    int status = n ? table_blend(&facts->blend, &s->c->table, s->estimate, n) : ART_ERR_NUMERIC;
+    int status = n ? table_blend(&facts->blend, &s->c->table, s->estimate, n, &s->c->set.blend)
+                   : ART_ERR_NUMERIC;
     facts->blend.trees = n;
     if (!status)
         status = report(s, e->outside, facts);

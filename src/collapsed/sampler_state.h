@@ -22,6 +22,7 @@ typedef struct draw_group {
 struct tree_sampler {
     rounds *c;
     sampler_settings set;
+    uint64_t seed;
     int k_table, k_network;  /* of a repeat */
     double log_sum;          /* of the table at the beginning */
     double *log_p;           /* [trees] the table's distribution then */

@@ -10,16 +10,8 @@
 #include <string.h>
 
 enum {
-    CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
-    LEAST_BATCH = 32, /* trees that a round expands, as long as the table is small */
-    LEAST_ROOM = 256, /* neighbours that a tree may bring at least */
-    WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
-    WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
-    START_BATCH = 8,  /* climbs in a round */
-    EASY = 50,        /* how much more exploration goes on where that is cheap */
+    CHUNK = 256, /* trees that are fitted, or climbs that are made, at a time */
 };
-
-#define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
 
 /* A tree that waits to be fitted. */
 typedef struct waiting {
@@ -31,6 +23,7 @@ struct tree_search {
     const branch_posterior *problem;
     tree_table *table;
     search_settings set;
+    uint64_t seed;
     pool *threads;
     search_worker *worker; /* [threads] */
     fitted_tree *parent;   /* [batch] */
@@ -54,36 +47,17 @@ struct tree_search {
     double before;       /* log weight of the table when the last ones were weighed, if any */
 };
 
-search_settings search_defaults(uint64_t seed)
+static size_t list_room(const branch_posterior *p, const search_settings *set)
 {
-    return (search_settings){
-        .seed = seed,
-        .window = 15,
-        .tolerance = BRANCH_TOLERANCE,
-        .unexpanded_mass = 0.001,
-        .small_search = 4000,
-        .unfitted = 0.001,
-        .batch = 256,
-        .starts = 48,
-        .more_starts = 16,
-        .idle_starts = 32,
-        .new_mass = 0.001,
-        .widen = 100,
-        .radius = 10,
-    };
-}
-
-static size_t list_room(const branch_posterior *p)
-{
-    const size_t interchanges = 2 * ((size_t)p->n_taxa - 3);
-    return interchanges > LEAST_ROOM ? interchanges : LEAST_ROOM;
+    const size_t interchanges = 2 * ((size_t)p->n_taxa - 3), least = (size_t)set->least_neighbours;
+    return interchanges > least ? interchanges : least;
 }
 
 size_t tree_search_memory(const branch_posterior *p, const search_settings *set, int n_threads)
 {
     const size_t batch = (size_t)set->batch, nodes = (size_t)topology_nodes(p->n_taxa);
     const size_t tree = 20 * nodes; /* a fitted tree */
-    const size_t candidates = batch * list_room(p);
+    const size_t candidates = batch * list_room(p, set);
     return (size_t)n_threads *
                (branch_solver_memory(p) + branch_moves_memory(p, set->radius) + 100 * nodes) +
            (batch + CHUNK) * tree +
@@ -92,7 +66,7 @@ size_t tree_search_memory(const branch_posterior *p, const search_settings *set,
 
 static int create_memory(tree_search *x)
 {
-    const size_t batch = (size_t)x->set.batch, room = list_room(x->problem);
+    const size_t batch = (size_t)x->set.batch, room = list_room(x->problem, &x->set);
     const size_t widen = (size_t)x->set.widen;
     x->parent = mem_zeros(batch, sizeof *x->parent);
     x->list = mem_zeros(batch, sizeof *x->list);
@@ -115,12 +89,13 @@ static int create_memory(tree_search *x)
 }
 
 int tree_search_create(tree_search **out, const branch_posterior *problem, const alignment *a,
-                       const int *taxon, tree_table *table, const search_settings *settings,
+                       const int *taxon, tree_table *table, const collapsed_settings *all,
                        pool *threads)
 {
+    const search_settings *settings = &all->search;
     *out = NULL;
     if (settings->batch < 1 || settings->radius < 1 || settings->widen < 0 ||
-        settings->more_starts < 1)
+        settings->more_starts < 1 || settings->least_neighbours < 1 || settings->climb_moves < 1)
         return ART_ERR_USAGE;
     tree_search *x = mem_zeros(1, sizeof *x);
     if (!x)
@@ -128,6 +103,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->problem = problem;
     x->table = table;
     x->set = *settings;
+    x->seed = all->seed;
     x->wanted = settings->starts;
     x->threads = threads;
     int status = ART_ERR_NOMEM;
@@ -135,8 +111,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     if (!x->worker || (status = create_memory(x)))
         goto out;
     for (int i = 0; i < pool_threads(threads); i++)
-        if ((status = search_worker_init(&x->worker[i], problem, a, taxon, settings->radius,
-                                         settings->tolerance)))
+        if ((status = search_worker_init(&x->worker[i], problem, a, taxon, &x->set)))
             goto out;
     *out = x;
     return ART_OK;
@@ -330,7 +305,7 @@ static int enter_waiting(tree_search *x, int64_t *found)
 static int expand_chosen(tree_search *x, int count, double least, int is_spr, int64_t *found)
 {
     x->is_spr = is_spr;
-    x->cutoff = is_spr ? least - SPR_MARGIN : least;
+    x->cutoff = is_spr ? least - x->set.spr_margin : least;
     copy_chosen(x, count);
     pool_run(x->threads, count, expand_task, x);
     note_fits(x, count);
@@ -346,8 +321,8 @@ static int expand_chosen(tree_search *x, int count, double least, int is_spr, in
  * choice. */
 static int round_size(const tree_search *x)
 {
-    const size_t part = x->table->count / 32, most = (size_t)x->set.batch;
-    const size_t size = part < LEAST_BATCH ? LEAST_BATCH : part;
+    const size_t part = x->table->count / (size_t)x->set.batch_part, most = (size_t)x->set.batch;
+    const size_t least = (size_t)x->set.least_batch, size = part < least ? least : part;
     return (int)(size < most ? size : most);
 }
 
@@ -374,7 +349,7 @@ int tree_search_refine(tree_search *x)
     return ART_OK;
 }
 
-/* The trees of the first settings.widen that are not widened, in x->chosen. */
+/* The trees of the first search.widen that are not widened, in x->chosen. */
 static int choose_narrow(tree_search *x, double least)
 {
     const int best = choose(x, x->set.widen, least, 0, 0);
@@ -389,7 +364,7 @@ int tree_search_widen(tree_search *x, int64_t *found)
 {
     const double least = admission(x);
     const int count = choose_narrow(x, least);
-    const int most = x->set.batch < WIDEN_BATCH ? x->set.batch : WIDEN_BATCH;
+    const int most = x->set.batch < x->set.widen_batch ? x->set.batch : x->set.widen_batch;
     *found = 0;
     return expand_chosen(x, count < most ? count : most, least, 1, found);
 }
@@ -398,7 +373,7 @@ static void climb_task(void *context, int task, int index)
 {
     tree_search *x = context;
     const uint32_t start = (uint32_t)(x->counts.starts + task);
-    rng stream = rng_at(x->set.seed, RNG_START, 0, start);
+    rng stream = rng_at(x->seed, RNG_START, 0, start);
     x->work[task][0] = 0;
     x->work[task][1] = search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0]);
 }
@@ -440,7 +415,8 @@ static void guess_lengths(const tree_search *x, double *length, int64_t best)
     const int32_t n_taxa = x->problem->n_taxa;
     double sum = 0;
     for (int e = 0; e < x->problem->n_edges; e++) {
-        length[e] = best < 0 ? 0.1 : (double)t->length[(size_t)best * t->n_edges + (size_t)e];
+        length[e] = best < 0 ? x->set.start_length
+                             : (double)t->length[(size_t)best * t->n_edges + (size_t)e];
         sum += edge_node(e, n_taxa) < n_taxa ? 0 : length[e];
     }
     for (int e = 0; e < x->problem->n_edges; e++)
@@ -540,14 +516,15 @@ int tree_search_advance(tree_search *x, int *done)
     *done = 0;
     const int64_t climbs = x->wanted - x->counts.starts;
     if (climbs > 0)
-        return tree_search_start(x, climbs < START_BATCH ? (int)climbs : START_BATCH);
+        return tree_search_start(x, climbs < x->set.start_batch ? (int)climbs : x->set.start_batch);
     if (x->table->count == 0) /* not one climb had a result */
         return ART_ERR_NUMERIC;
-    if (x->counts.expanded >= WIDEN_SHARE * (x->counts.widened + WIDEN_BATCH) &&
+    if (x->counts.expanded >= x->set.widen_share * (x->counts.widened + x->set.widen_batch) &&
         choose_narrow(x, admission(x)) > 0)
         return tree_search_widen(x, &found);
-    const double open = x->counts.expanded < x->set.small_search ? x->set.unexpanded_mass / EASY
-                                                                 : x->set.unexpanded_mass;
+    const double open = x->counts.expanded < x->set.small_search
+                            ? x->set.unexpanded_mass / x->set.small_factor
+                            : x->set.unexpanded_mass;
     if (tree_search_unexpanded(x) > open)
         return tree_search_expand(x, &found);
     if (choose_narrow(x, admission(x)) > 0)

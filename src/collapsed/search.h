@@ -10,7 +10,7 @@
  * fits are replaced.
  *
  *     tree_search *x;
- *     search_settings set = search_defaults(seed);
+ *     collapsed_settings set = collapsed_defaults(seed);
  *     status = tree_search_create(&x, &problem, &alignment, taxon, &table, &set, threads);
  *     status = tree_search_run(x, stop, context);                all of it, or in parts:
  *     status = tree_search_start(x, 16);
@@ -26,27 +26,9 @@
 #define COLLAPSED_SEARCH_H
 
 #include "base/pool.h"
+#include "collapsed/settings.h"
 #include "collapsed/tree_table.h"
 #include "branch/branch_posterior.h"
-
-typedef struct search_settings {
-    uint64_t seed;
-    double window;          /* nats below the best tree: what enters the table */
-    double tolerance;       /* of the modes (branch_solver_mode) */
-    double unexpanded_mass; /* expansion ends when this share of the table's weight is in trees
-                    whose neighbourhoods were not looked at */
-    int small_search; /* as long as no more trees than this are expanded, a fiftieth of that */
-    double unfitted;  /* and all of it when this share is in trees that were not fitted */
-    int batch;        /* trees that a round expands, at most */
-    int starts;       /* climbs before the first expansion */
-    int more_starts;  /* climbs in every batch after that */
-    int idle_starts;  /* the last so many climbs brought no more than .. */
-    double new_mass;  /* .. this share of the table's weight: then it is done */
-    int widen;        /* how many of the best trees are widened */
-    int radius;       /* longest subtree move, in branches */
-} search_settings;
-
-search_settings search_defaults(uint64_t seed);
 
 /* Counts since the start. */
 typedef struct search_counts {
@@ -62,10 +44,11 @@ typedef struct search_counts {
 
 typedef struct tree_search tree_search;
 
-/* The problem, the table and the threads (may be NULL) are borrowed; the alignment and taxon
+/* Uses the seed and the part `search` of the settings. The problem, the table and the threads
+ * (may be NULL) are borrowed; the alignment and taxon
  * (as for branch_posterior_init) are not needed after the call. */
 int tree_search_create(tree_search **out, const branch_posterior *problem, const alignment *a,
-                       const int *taxon, tree_table *table, const search_settings *settings,
+                       const int *taxon, tree_table *table, const collapsed_settings *settings,
                        pool *threads);
 void tree_search_free(tree_search *x); /* NULL is fine */
 
@@ -77,10 +60,10 @@ size_t tree_search_memory(const branch_posterior *problem, const search_settings
 int tree_search_start(tree_search *x, int count);
 
 /* One round of expansion: the best trees within the window that are not expanded yet, at most
- * settings.batch. *found is how many trees were new. */
+ * search.batch. *found is how many trees were new. */
 int tree_search_expand(tree_search *x, int64_t *found);
 
-/* The same with subtree moves, for trees among the settings.widen best that are not widened. */
+/* The same with subtree moves, for trees among the search.widen best that are not widened. */
 int tree_search_widen(tree_search *x, int64_t *found);
 
 /* Fits given topologies, decision [count][N-3], and adds those that are new, whatever they are
@@ -93,7 +76,7 @@ int tree_search_add(tree_search *x, double *g, const int32_t *decision, size_t c
 void tree_search_guess(const tree_search *x, double *length);
 
 /* Fits the best of the trees that are in the table by their cheap scores only, at most
- * settings.batch. */
+ * search.batch. */
 int tree_search_refine(tree_search *x);
 
 /* The share of the table's weight in trees within the window that are not expanded, and in

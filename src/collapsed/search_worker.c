@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 4 }; /* moves that a climb tries before it gives up */
-
-#define START_LENGTH    0.1
-#define CLIMB_TOLERANCE 0.05 /* of fits on the way: a climb needs to know only what is better */
-#define UPHILL          0.01 /* nats: a step of less is none */
-#define SPR_DOUBT       3.0  /* nats by which a whole fit may improve the score of a subtree move */
-
 int fitted_tree_init(fitted_tree *t, const branch_posterior *p)
 {
     memset(t, 0, sizeof *t);
@@ -44,15 +37,15 @@ void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_pos
 }
 
 int search_worker_init(search_worker *w, const branch_posterior *p, const alignment *a,
-                       const int *taxon, int radius, double tolerance)
+                       const int *taxon, const search_settings *set)
 {
     memset(w, 0, sizeof *w);
     const size_t taxa = (size_t)p->n_taxa, nodes = (size_t)topology_nodes(p->n_taxa);
     int status;
     w->problem = p;
-    w->tolerance = tolerance;
+    w->set = set;
     if ((status = branch_solver_create(&w->solver, p)) ||
-        (status = branch_moves_create(&w->moves, p, radius)) ||
+        (status = branch_moves_create(&w->moves, p, set->radius)) ||
         (status = stepwise_create(&w->starts, a, taxon)) ||
         (status = topology_init(&w->tree, p->n_taxa)) || (status = fitted_tree_init(&w->here, p)) ||
         (status = fitted_tree_init(&w->there, p)))
@@ -61,8 +54,8 @@ int search_worker_init(search_worker *w, const branch_posterior *p, const alignm
     w->edge_of = mem_zeros(nodes, sizeof *w->edge_of);
     w->scratch = mem_zeros(6 * taxa, sizeof *w->scratch);
     w->decision = mem_zeros(taxa - 3, sizeof *w->decision);
-    w->few.item = mem_zeros(FEW, sizeof *w->few.item);
-    w->few.room = FEW;
+    w->few.item = mem_zeros((size_t)set->climb_moves, sizeof *w->few.item);
+    w->few.room = set->climb_moves;
     if (w->by_node && w->edge_of && w->scratch && w->decision && w->few.item)
         return ART_OK;
     status = ART_ERR_NOMEM;
@@ -103,7 +96,7 @@ static void fit(search_worker *w, fitted_tree *t, double tolerance)
 
 void search_fit(search_worker *w, fitted_tree *t)
 {
-    fit(w, t, w->tolerance);
+    fit(w, t, w->set->tolerance);
 }
 
 void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *parent,
@@ -208,8 +201,8 @@ static void look_around(search_worker *w, neighbour_list *list, const fitted_tre
 /* One step uphill from w->here, whose partials are in the solver; 0 if there is none. */
 static int step_up(search_worker *w, int is_spr, int64_t *scored, int *fits)
 {
-    const double here = w->here.laplace;
-    look_around(w, &w->few, &w->here, NULL, is_spr ? here - SPR_DOUBT : here + UPHILL, is_spr);
+    const double here = w->here.laplace, better = here + w->set->uphill;
+    look_around(w, &w->few, &w->here, NULL, is_spr ? here - w->set->spr_margin : better, is_spr);
     *scored += w->few.scored;
     while (w->few.count) {
         int best = 0;
@@ -217,9 +210,9 @@ static int step_up(search_worker *w, int is_spr, int64_t *scored, int *fits)
             if (w->few.item[i].score > w->few.item[best].score)
                 best = i;
         search_neighbour(w, &w->there, &w->here, &w->few.item[best], is_spr);
-        fit(w, &w->there, CLIMB_TOLERANCE);
+        fit(w, &w->there, w->set->climb_tolerance);
         ++*fits;
-        if (w->there.status == ART_OK && w->there.laplace > here + UPHILL) {
+        if (w->there.status == ART_OK && w->there.laplace > better) {
             fitted_tree_copy(&w->here, &w->there, w->problem);
             return 1;
         }
@@ -247,8 +240,8 @@ int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored
     int fits = 1;
     stepwise_tree(w->starts, w->here.decision, stream);
     for (int e = 0; e < w->problem->n_edges; e++)
-        w->here.length[e] = START_LENGTH;
-    fit(w, &w->here, CLIMB_TOLERANCE);
+        w->here.length[e] = w->set->start_length;
+    fit(w, &w->here, w->set->climb_tolerance);
     for (int climbing = w->here.status == ART_OK; climbing;) {
         climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 0, scored, &fits);
         if (!climbing)

@@ -5,6 +5,7 @@
 #define COLLAPSED_SEARCH_WORKER_H
 
 #include "base/rng.h"
+#include "collapsed/settings.h"
 #include "collapsed/tree_table.h"
 #include "branch/branch_moves.h"
 #include "pars/stepwise.h"
@@ -46,15 +47,16 @@ typedef struct search_worker {
     int32_t *scratch;        /* [6N] */
     int32_t *decision;       /* [N-3] */
     neighbour_list few;      /* of a climb */
-    double tolerance;
+    const search_settings *set;
     /* The expansion that is being done. */
     neighbour_list *list;
     const fitted_tree *parent;
     const tree_table *table;
 } search_worker;
 
+/* The problem and the settings are borrowed. */
 int search_worker_init(search_worker *w, const branch_posterior *problem, const alignment *a,
-                       const int *taxon, int radius, double tolerance);
+                       const int *taxon, const search_settings *set);
 void search_worker_free(search_worker *w); /* safe on a zeroed or half-built one */
 
 /* Memory for a fitted tree. */

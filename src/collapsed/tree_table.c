@@ -19,7 +19,8 @@ int tree_table_init(tree_table *t, int n_taxa, size_t capacity)
     t->n_taxa = n_taxa;
     t->n_decisions = (size_t)n_taxa - 3;
     t->n_edges = 2 * (size_t)n_taxa - 3;
-    t->capacity = capacity;
+    t->set = collapsed_defaults(0).table;
+    t->set.capacity = capacity;
     t->floor = -HUGE_VAL;
     return ART_OK;
 }
@@ -93,7 +94,7 @@ static int grow(tree_table *t, size_t least)
     size_t room = t->room ? t->room : FIRST_ROOM;
     while (room < least)
         room *= 2;
-    room = room > t->capacity ? t->capacity : room;
+    room = room > t->set.capacity ? t->set.capacity : room;
     if (resize(&t->decision, room, decision_bytes(t)) ||
         resize(&t->length, room, t->n_edges * sizeof *t->length) ||
         resize(&t->laplace, room, sizeof *t->laplace) ||
@@ -123,7 +124,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The eighth with the least laplace goes. */
+/* A part of the trees, those with the least laplace, goes. */
 static int evict(tree_table *t)
 {
     double *sorted = mem_zeros(t->count, sizeof *sorted);
@@ -131,7 +132,8 @@ static int evict(tree_table *t)
         return ART_ERR_NOMEM;
     memcpy(sorted, t->laplace, t->count * sizeof *sorted);
     qsort(sorted, t->count, sizeof *sorted, falling);
-    t->floor = sorted[t->count - t->count / 8];
+    const size_t part = t->count / (size_t)t->set.evicted_part;
+    t->floor = sorted[t->count - (part ? part : 1)];
     free(sorted);
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++)
@@ -151,7 +153,7 @@ int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e)
         t->refused++;
         return ART_OK;
     }
-    if (t->count == t->capacity && (status = evict(t)))
+    if (t->count == t->set.capacity && (status = evict(t)))
         return status;
     if (t->count == t->room && (status = grow(t, t->count + 1)))
         return status;
@@ -227,7 +229,7 @@ int tree_table_fields(tree_table *t, saved_state *s)
     const size_t count = state_rows(s, "table.decision", t->count, t->n_decisions);
     if (s->is_loading)
         t->count = 0;
-    if (count > t->capacity)
+    if (count > t->set.capacity)
         state_refuse(s, "%zu topologies, more than there is room for", count);
     else if (count > t->room)
         state_fail(s, grow(t, count));

@@ -9,13 +9,15 @@
  *     tree_table_free(&t);
  *
  * The key is the decisions (tree/topology.h). The table holds at most `capacity` trees: when it
- * is full, the eighth with the least laplace goes, and from then on nothing at or below them is
- * taken. Entries keep their order; their numbers change only when trees go (the count of
- * `evicted` tells). What it holds depends on what was added in which order and on nothing else. */
+ * is full, those with the least laplace go, one in set.evicted_part of all, and from then on
+ * nothing at or below them is taken. Entries keep their order; their numbers change only when trees
+ * go (the count of `evicted` tells). What it holds depends on what was added in which order and on
+ * nothing else. */
 #ifndef COLLAPSED_TREE_TABLE_H
 #define COLLAPSED_TREE_TABLE_H
 
 #include "base/hash_index.h"
+#include "collapsed/settings.h"
 #include "io/saved_state.h"
 
 #include <stdbool.h>
@@ -35,7 +37,7 @@ typedef struct tree_table {
     int n_taxa;
     size_t n_decisions; /* per tree, N - 3 */
     size_t n_edges;     /* 2N - 3 */
-    size_t capacity;
+    table_settings set; /* the defaults, but for the capacity */
     size_t count;
     int32_t *decision; /* [count][N-3] */
     float *length;     /* [count][E] the mode */

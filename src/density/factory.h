@@ -9,8 +9,16 @@
 #include "density/branch_model.h"
 #include "density/topology_model.h"
 
-/* Sizes of those who say nothing. */
-enum { DEFAULT_HIDDEN = 100, DEFAULT_HEADS = 4, DEFAULT_BRANCH_HIDDEN = 100 };
+/* Networks: numbers per node, heads of the attention, numbers per node of the branch model. The
+ * defaults are the published sizes. */
+#define PUBLISHED_HIDDEN        100
+#define PUBLISHED_HEADS         4
+#define PUBLISHED_BRANCH_HIDDEN 100
+enum {
+    DEFAULT_HIDDEN = PUBLISHED_HIDDEN,
+    DEFAULT_HEADS = PUBLISHED_HEADS,
+    DEFAULT_BRANCH_HIDDEN = PUBLISHED_BRANCH_HIDDEN,
+};
 
 /* The tables; each ends with a row without a name. A model file that does not say its kind has the
  * first one. */

@@ -170,7 +170,7 @@ static int estimate_collapsed(estimate *out, const alignment *a, const estimate_
 {
     branch_posterior problem = {0};
     subst_model model;
-    const search_settings explore = search_defaults(1);
+    const search_settings explore = collapsed_defaults(1).search;
     const int n_threads = pool_threads(threads);
     int status = model_string_parse(&model, "JC", a, NULL);
     if (!status)

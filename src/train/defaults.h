@@ -1,27 +1,67 @@
-/* defaults.h: the schedules of those who say nothing, in the program and in the library. The sizes
- * of networks are in density/factory.h. */
+/* defaults.h: the default schedules of the program and the library, and the published ones; the
+ * sizes of networks are in density/factory.h. What was measured about them is in docs/constants.md;
+ * collapsed inference has its own (collapsed/settings.h).
+ *
+ * Steps and rates are those of Adam. A rate is multiplied by the decay after every so many steps.
+ */
 #ifndef TRAIN_DEFAULTS_H
 #define TRAIN_DEFAULTS_H
 
-/* Of topologies and lengths learned together. */
+/* The published schedules (--preset paper): what all have in common, then each task's own.
+ * Literals, because the preset gives them to options as text. */
+#define PUBLISHED_RATE             0.0001
+#define PUBLISHED_BRANCH_RATE      0.001
+#define PUBLISHED_DECAY            0.75
+#define PUBLISHED_DECAY_EVERY      20000
+#define PUBLISHED_PARTICLES        10
+#define PUBLISHED_STEPS            400000 /* of infer and parsimony */
+#define PUBLISHED_ANNEAL           100000 /* steps, of infer */
+#define PUBLISHED_PARSIMONY_ANNEAL 200000
+#define PUBLISHED_FIT_STEPS        200000
+#define PUBLISHED_FIT_BATCH        10
+#define PUBLISHED_FIT_AVERAGE      0.9995
+#define PUBLISHED_FIT_AVERAGE_FROM 1000
+
+/* Of topologies and lengths learned together: an eighth of the published steps, with the decay and
+ * the annealing that belong to that, and a faster branch model. */
 enum {
     VBPI_STEPS = 50000,
-    VBPI_ANNEAL = 25000,
-    VBPI_PARTICLES = 10,
+    VBPI_ANNEAL = 25000, /* steps over which the data's weight rises to 1 */
+    VBPI_PARTICLES = PUBLISHED_PARTICLES,
     VBPI_DECAY_EVERY = 5000,
 };
-#define VBPI_TREE_RATE   1e-4
+#define VBPI_TREE_RATE   PUBLISHED_RATE
 #define VBPI_BRANCH_RATE 3e-3
 
-/* Of a density of given trees. */
-enum { FIT_STEPS = 20000, FIT_BATCH = 10, FIT_DECAY_EVERY = 1000, FIT_AVERAGE_FROM = 1000 };
+/* Of a density of given trees: a tenth of the published steps at ten times the rate. */
+enum {
+    FIT_STEPS = 20000,
+    FIT_BATCH = PUBLISHED_FIT_BATCH, /* trees of a step */
+    FIT_DECAY_EVERY = 1000,
+    FIT_AVERAGE_FROM = PUBLISHED_FIT_AVERAGE_FROM,
+    FIT_TRUTH_EVERY =
+        5000, /* steps between two looks at the divergence from a known distribution */
+};
+#define FIT_RATE    1e-3
+#define FIT_AVERAGE PUBLISHED_FIT_AVERAGE
 
-/* Of maximum parsimony by annealed inference; otherwise as a density of given trees. */
-enum { PARSIMONY_ANNEAL = 10000 };
+/* Of most parsimonious trees: steps, rate and decay are those of a density. */
+enum { PARSIMONY_PARTICLES = PUBLISHED_PARTICLES, PARSIMONY_ANNEAL = 10000 };
 
-#define FIT_RATE      1e-3
-#define FIT_AVERAGE   0.9995
+#define DEFAULT_DECAY PUBLISHED_DECAY
 
-#define DEFAULT_DECAY 0.75
+/* Of the evidence by draws: as published, 100 estimates of 1000 draws. */
+enum {
+    EVALUATION_PARTICLES = 1000,
+    EVALUATION_REPEATS = 100,
+    EVALUATION_SAMPLE = 1000,    /* draws that are kept */
+    EVALUATION_CACHE = 64 << 20, /* bytes for partial trees that are drawn again and again */
+};
+
+/* Part of the data's weight at the first step of annealing. */
+#define ANNEAL_FROM 0.001
+
+/* Steps between two checks of the trainer of itself. */
+enum { VERIFY_EVERY = 1000 };
 
 #endif

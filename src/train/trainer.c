@@ -2,19 +2,20 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "train/defaults.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 train_settings train_defaults(void)
 {
-    return (train_settings){.steps = 400000,
-                            .anneal_from = 0.001,
-                            .tree_rate = 1e-4,
-                            .branch_rate = 1e-3,
-                            .decay = 0.75,
-                            .decay_every = 20000,
-                            .verify_every = 1000};
+    return (train_settings){.steps = PUBLISHED_STEPS,
+                            .anneal_from = ANNEAL_FROM,
+                            .tree_rate = PUBLISHED_RATE,
+                            .branch_rate = PUBLISHED_BRANCH_RATE,
+                            .decay = PUBLISHED_DECAY,
+                            .decay_every = PUBLISHED_DECAY_EVERY,
+                            .verify_every = VERIFY_EVERY};
 }
 
 static optim_settings optimiser(const train_settings *set, double rate, double average)

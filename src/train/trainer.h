@@ -22,7 +22,7 @@
 typedef struct train_settings {
     int64_t steps;
     int64_t anneal_steps; /* H: the data's weight at step t is min(1, anneal_from + t / H) */
-    double anneal_from;   /* 0.001 */
+    double anneal_from;   /* ANNEAL_FROM */
     double tree_rate;     /* learning rates of the first step */
     double branch_rate;
     double decay;         /* rates are multiplied by it .. */

@@ -31,7 +31,7 @@ enum order { ORDER_NAMES, ORDER_SHARING };
 
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
-    .truth_every = 5000,
+    .truth_every = FIT_TRUTH_EVERY,
     .picks = PICKS_SYSTEMATIC,
     .training = TRAINING_DEFAULTS,
     .batch = FIT_BATCH,
@@ -41,8 +41,12 @@ static const settings DEFAULTS = {
 };
 
 static const preset_value PAPER[] = {
-    {"steps", "200000"},   {"batch", "10"},          {"picks", "independent"},
-    {"average", "0.9995"}, {"average-from", "1000"}, {NULL, NULL},
+    {"steps", PRESET_TEXT(PUBLISHED_FIT_STEPS)},
+    {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
+    {"picks", "independent"},
+    {"average", PRESET_TEXT(PUBLISHED_FIT_AVERAGE)},
+    {"average-from", PRESET_TEXT(PUBLISHED_FIT_AVERAGE_FROM)},
+    {NULL, NULL},
 };
 
 static const option OPTIONS[] = {

@@ -19,7 +19,7 @@ enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
 typedef struct collapsed_options {
     double se;
     double new_mass;
-    double fit_kl; /* that is polished to; 0: chosen by whether there is a time limit */
+    double fit_kl; /* nats that the network is polished to; 0: it is not */
     int64_t rounds;
     int64_t fit_steps;
     int64_t fit_batch;
@@ -72,8 +72,13 @@ static const settings DEFAULTS = {
 
 /* The published schedule (with --anneal 200000 for data sets that are hard to anneal). */
 static const preset_value PAPER[] = {
-    {"method", "vbpi"},       {"steps", "400000"},  {"anneal", "100000"}, {"branch-rate", "0.001"},
-    {"branch-hidden", "100"}, {"prior-rate", "10"}, {NULL, NULL},
+    {"method", "vbpi"},
+    {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
+    {"anneal", PRESET_TEXT(PUBLISHED_ANNEAL)},
+    {"branch-rate", PRESET_TEXT(PUBLISHED_BRANCH_RATE)},
+    {"branch-hidden", PRESET_TEXT(PUBLISHED_BRANCH_HIDDEN)},
+    {"prior-rate", PRESET_TEXT(MODEL_PRIOR_RATE)},
+    {NULL, NULL},
 };
 
 static const option COLLAPSED_OPTIONS[] = {
@@ -83,7 +88,7 @@ static const option COLLAPSED_OPTIONS[] = {
                 "rounds end when draws bring no more than this share of the posterior"),
     OPTION_REAL(collapsed_options, fit_kl, "--fit-kl | --gap", OPTIONAL, 0, 100,
                 "after the rounds the network is fitted until it is this close to the table, in "
-                "nats; 0: it is not, but with a time limit as long as the time allows"),
+                "nats; 0: it is not"),
     OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, ROUNDS_MOST,
                "rounds of fitting and drawing, at most"),
     OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
@@ -193,26 +198,22 @@ static int settle_method(session *s, const settings *o)
     return status;
 }
 
-static const double POLISH_WITH_LIMIT = 0.002; /* nats from the table */
-
 static collapsed_settings collapsed_plan(const settings *o, int n_taxa)
 {
     const collapsed_options *c = &o->collapsed;
-    const double limit = o->run.time_limit;
-    const uint64_t seed = (uint64_t)o->common.seed;
-    collapsed_settings set = {.rounds = rounds_defaults(seed)};
-    set.rounds.capacity = tree_table_capacity(n_taxa, (double)c->memory);
-    set.rounds.fit.batch = (int)c->fit_batch;
-    set.rounds.fit.rate = c->fit_rate;
-    set.rounds.fit.steps = c->fit_steps;
+    collapsed_settings set = collapsed_defaults((uint64_t)o->common.seed);
+    set.error = c->se;
+    set.table.capacity = tree_table_capacity(n_taxa, (double)c->memory);
+    set.fit.batch = (int)c->fit_batch;
+    set.fit.rate = c->fit_rate;
+    set.fit.steps = c->fit_steps;
+    set.fit.polish = c->fit_kl;
     set.rounds.rounds = (int)c->rounds;
     set.rounds.new_mass = c->new_mass;
-    set.rounds.fit.polish = c->fit_kl > 0 ? c->fit_kl : limit > 0 ? POLISH_WITH_LIMIT : 0;
-    set.rounds.error = c->se;
-    set.rounds.sampled = final_draws((int)o->evaluation.particles);
-    set.final = (final_settings){(int)o->evaluation.particles, (int)o->evaluation.sample,
-                                 o->evaluation.repeats,        c->se,
-                                 (size_t)o->evaluation.cache,  seed};
+    set.sampler.particles = (int)o->evaluation.particles;
+    set.sampler.sample = (int)o->evaluation.sample;
+    set.final.passes = o->evaluation.repeats;
+    set.final.cache = (size_t)o->evaluation.cache;
     return set;
 }
 

@@ -23,12 +23,16 @@ static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .gap = GAP_FIFTH,
     .training = TRAINING_DEFAULTS,
-    .variational = {.particles = VBPI_PARTICLES, .anneal = PARSIMONY_ANNEAL},
+    .variational = {.particles = PARSIMONY_PARTICLES, .anneal = PARSIMONY_ANNEAL},
     .evaluation = EVALUATION_DEFAULTS,
     .run = RUN_DEFAULTS,
 };
 
-static const preset_value PAPER[] = {{"steps", "400000"}, {"anneal", "200000"}, {NULL, NULL}};
+static const preset_value PAPER[] = {
+    {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
+    {"anneal", PRESET_TEXT(PUBLISHED_PARSIMONY_ANNEAL)},
+    {NULL, NULL},
+};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),

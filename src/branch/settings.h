@@ -1,0 +1,41 @@
+/* settings.h: the numbers that were chosen for the work on branch lengths, each with its unit and
+ * its reason; what was measured is in docs/constants.md.
+ *
+ * A problem (branch_posterior.h) carries them, so that everything made for it uses the same:
+ *
+ *     branch_posterior_init(&problem, ...);        has branch_defaults()
+ *     problem.set.nni_slack = 6;                   before anything else is made for it */
+#ifndef BRANCH_SETTINGS_H
+#define BRANCH_SETTINGS_H
+
+/* Nats that the last sweep of a search for the mode may still promise to gain: good for ranking and
+ * for weights, errors of g are below 0.01. The usual argument of branch_solver_mode. */
+#define BRANCH_TOLERANCE 1e-3
+
+/* Lengths, in expected changes per site: the search for the mode stays between them. Far beyond
+ * what data can say: a branch without a change on n sites has its mode at 2 / (3 (n + prior rate)).
+ */
+#define BRANCH_SHORTEST  1e-12
+#define BRANCH_LONGEST   100.0
+
+typedef struct branch_settings {
+    /* The mode (branch_solver.h, branch_edge.h). */
+    int sweeps;        /* over all branches, at most: an end where there is no mode to be found */
+    double small_step; /* share of x = b^(1/3): a Newton step of less is the last on its branch */
+    /* Moves before they are made (branch_moves.h), in nats. */
+    double enough;         /* gain on one branch that is not worth another step; far below what
+                              decides about a tree */
+    double nni_slack;      /* most that fitting the other four branches of an interchange may gain
+                              after the middle one; what is farther below is given up */
+    double spr_slack;      /* the same for the two halves of the branch that a subtree is put
+                              into .. */
+    double spr_per_change; /* .. and for each change expected on that branch: a subtree put into
+                              its middle gains by moving along it */
+    /* Sampling (topology_evidence.h). */
+    double prior_draws; /* of E draws of lengths, how many come from the prior: bounds the weights,
+                           and so their variance, whatever the data; costs one draw in 2 E */
+} branch_settings;
+
+branch_settings branch_defaults(void);
+
+#endif

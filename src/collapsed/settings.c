@@ -1,0 +1,130 @@
+#include "collapsed/settings.h"
+
+#include "branch/settings.h"
+
+static const affordable_settings AFFORDABLE = {.taxa = 40, .least = 16};
+
+static const table_settings TABLE = {.capacity = 1000000, .evicted_part = 8};
+
+static const search_settings SEARCH = {
+    .window = 15,
+    .tolerance = BRANCH_TOLERANCE,
+    .unexpanded_mass = 0.001,
+    .small_search = 4000,
+    .small_factor = 50,
+    .unfitted = 0.001,
+    .batch = 256,
+    .least_batch = 32,
+    .batch_part = 32,
+    .least_neighbours = 256,
+    .starts = 48,
+    .more_starts = 16,
+    .start_batch = 8,
+    .idle_starts = 32,
+    .new_mass = 0.001,
+    .widen = 100,
+    .widen_batch = 8,
+    .widen_share = 64,
+    .radius = 10,
+    .spr_margin = 3,
+    .climb_moves = 4,
+    .climb_tolerance = 0.05,
+    .uphill = 0.01,
+    .start_length = 0.1,
+};
+
+static const blend_settings BLEND = {
+    .least_scatter = 0.02,
+    .farthest = 3,
+    .doubt = 2,
+    .borrowed = 20,
+    .share = 0.99,
+    .most = 300,
+    .draws = 20,
+    .tolerance = BRANCH_TOLERANCE,
+};
+
+static const network_fit_settings NETWORK_FIT = {
+    .batch = NETWORK_FIT_BATCH,
+    .rate = NETWORK_FIT_RATE,
+    .steps = NETWORK_FIT_STEPS,
+    .fit_kl = 0.4,
+    .polish = 0,
+    .polish_batch = 100,
+    .targets = 50000,
+    .look_every = 100,
+    .gap_trees = 1024,
+    .least_steps = 200,
+    .fall = 0.95,
+    .average = 0.99,
+    .average_from = 100,
+    .clip = 100,
+    .growth = 10,
+    .window = 300,
+    .window_part = 5,
+    .gain = 0.1,
+    .decay = 0.6,
+    .least_rate = 1e-5,
+    .recent = 10,
+    .steady = 1000,
+    .lost = 2,
+};
+
+static const rounds_settings ROUNDS = {
+    .expansions = 40000,
+    .draws = 2048,
+    .rounds = DEFAULT_ROUNDS,
+    .new_mass = DEFAULT_NEW_MASS,
+    .agree = 0.05,
+    .agree_errors = 3,
+};
+
+static const sampler_settings SAMPLER = {
+    .particles = EVALUATION_PARTICLES,
+    .sample = EVALUATION_SAMPLE,
+    .outside_draws = 16,
+    .single_draws = 8,
+    .light = 0.1,
+    .judged = 0.1,
+    .tolerance = BRANCH_TOLERANCE,
+};
+
+static const final_settings FINAL = {
+    .passes = EVALUATION_REPEATS,
+    .least_passes = 3,
+    .doubtful_passes = 6,
+    .cache = EVALUATION_CACHE,
+    .flatness = 0.7,
+    .least_network = 0.1,
+    .most_network = 0.6,
+    .length_steps = 1000,
+    .length_batch = 64,
+    .length_rate = 0.002,
+    .length_decay = 0.5,
+    .length_decay_parts = 8,
+};
+
+static const limit_settings LIMIT = {
+    .answer_seconds = 60,
+    .answer_least = 0.1,
+    .answer_most = 0.3,
+    .answer_measured = 0.5,
+    .measured_trees = 16,
+};
+
+collapsed_settings collapsed_defaults(uint64_t seed)
+{
+    return (collapsed_settings){
+        .seed = seed,
+        .error = DEFAULT_STANDARD_ERROR,
+        .affordable = AFFORDABLE,
+        .table = TABLE,
+        .search = SEARCH,
+        .blend = BLEND,
+        .fit = NETWORK_FIT,
+        .rounds = ROUNDS,
+        .sampler = SAMPLER,
+        .final = FINAL,
+        .limit = LIMIT,
+    };
+}
