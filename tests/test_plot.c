@@ -229,7 +229,7 @@ static void wrong_wishes_are_refused(void **state)
         {"plot t.tsv --y-axis s,,s", "empty name"},
         {"plot t.tsv --y-axis a,b,c,d,e,f,g", "more than 6 columns"},
         {"plot t.tsv --x-axis s --y-axis s --by w", "more than 6 curves"},
-        {"plot t.tsv --x-axis s --y-axis s --from 2", "no row has a place"},
+        {"plot t.tsv --x-axis s --y-axis s --from 2", "no row can be shown"},
         {"plot t.tsv --x-axis s --y-axis ss", "no column 'ss'"},
         {"plot t.tsv --x-axis s --y-axis sore --by w", "no column 'sore' -- did you mean 'score'?"},
         {"plot absent --y-axis s", "absent"},

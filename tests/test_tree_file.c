@@ -156,7 +156,7 @@ static const struct bad_input {
      .options = {.burnin_trees = 2}},
     {112, 1, "(a,b,(c,d));(a,b,(c,d));", .words = {NULL}, .options = {.burnin_share = 0.5}},
     /* of the other sections, what meets trees as well */
-    {13, -1, "(a,b,(c,\xff));", .words = {"is not UTF-8"}},
+    {13, -1, "(a,b,(c,\xff));", .words = {"not valid UTF-8"}},
     {14, 1, "(a,b,(c,\xc3\xa9));", .words = {NULL}},
     {21, -1, "<!DOCTYPE html>\n<p>;", .words = {":1:1: error: expected '('", "'<!DOCTYPE'"}},
     {3, -1, "", .words = {"no trees"}},

@@ -36,7 +36,7 @@ typedef struct run_progress {
         is_resumable; /* a checkpoint keeps what this stage has done; else the stage begins again */
     bool is_done;
     bool is_cut;      /* a time limit ended work that would have changed the result */
-    char detail[128]; /* "standard error 0.0310 (wanted 0.0200)" */
+    char detail[128]; /* "standard error 0.0310 (target 0.0200)" */
     char place[128];  /* "step 10 of 20", "round 2, fitting, 312 trees" */
 } run_progress;
 
