@@ -1,4 +1,4 @@
-/* output.h: files that are written whole or not at all, and logs.
+/* output.h: files that are written completely or not at all, and logs.
  *
  *     output o;
  *     int status = output_open(&o, "run.contree", d);
@@ -8,10 +8,10 @@
  *     }
  *
  * output_open writes to a temporary file in the same folder; output_close flushes it to disk,
- * renames it to its name and flushes the folder. Until then the old file, if any, is untouched.
- * A symbolic link is followed; what is not a regular file (a terminal, a pipe, /dev/full) is
- * written directly. Writing never fails in the middle: the first failure is remembered, what
- * follows is dropped, and output_close reports it with the name of the file. */
+ * renames it to its name and flushes the folder. Until then the old file, if any, is untouched. A
+ * symbolic link is followed; what is not a regular file (a terminal, a pipe, /dev/full) is written
+ * directly. Functions that write report no errors: after the first failure further text is dropped,
+ * and output_close reports the failure with the name of the file. */
 #ifndef IO_OUTPUT_H
 #define IO_OUTPUT_H
 
