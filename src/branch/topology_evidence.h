@@ -5,15 +5,15 @@
  * by three methods of increasing accuracy. All start from the mode of the density in x
  * (branch_posterior.h), where the posterior is nearly normal:
  *
- *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; ranks trees
- *   full Laplace      f(mode) + E/2 log(2 pi) - 1/2 log det A, A the precision
- *   sampling          the mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased
- *                     for exp g, with a standard error
+ *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; used for ranking
+ * trees full Laplace      f(mode) + E/2 log(2 pi) - 1/2 log det A, A the precision sampling the
+ * mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased for exp g, with a standard
+ * error
  *
  * The proposal is the normal distribution at the mode mixed with the prior, which gets
  * EVIDENCE_PRIOR / E of the draws. No weight is then larger than E / EVIDENCE_PRIOR times the
- * greatest likelihood: the variance is finite whatever the data. That matters where there are
- * few sites, and costs next to nothing where there are many.
+ * greatest likelihood: the variance is finite whatever the data. This matters for few sites, and
+ * costs almost nothing for many.
  *
  *     topology_evidence *t;
  *     status = topology_evidence_create(&t, &problem);            one per thread
@@ -27,7 +27,7 @@
  *     g = log_mean_value(&m), error = log_mean_error(&m);
  *     topology_evidence_free(t);
  *
- * Results depend on the arguments alone. Nothing is allocated after create. */
+ * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
 #define BRANCH_TOPOLOGY_EVIDENCE_H
 
@@ -69,7 +69,8 @@ size_t topology_evidence_memory(const branch_posterior *problem);
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance);
 
-/* Makes the normal distribution at the mode. Full: one refresh of the partials and one Hessian. */
+/* Computes the normal distribution at the mode. Full: one refresh of the partials and one
+ * Hessian. */
 void topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
 /* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have
