@@ -1,5 +1,5 @@
-/* defaults.h: the schedules of those who say nothing, in the program and in the library. The sizes
- * of networks are in density/factory.h. */
+/* defaults.h: default training schedules, for the program and the library. The sizes of networks
+ * are in density/factory.h. */
 #ifndef TRAIN_DEFAULTS_H
 #define TRAIN_DEFAULTS_H
 
