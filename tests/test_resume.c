@@ -727,7 +727,7 @@ static void collapsed_in_limited_time(void **state)
         char path[160];
         snprintf(path, sizeof path, "%s.trees", p.prefix);
         assert_int_equal(unlink(path), 0);
-        expect_hooked(&p, HOOK, "collapsed", limit, 3, "run.trees is gone");
+        expect_hooked(&p, HOOK, "collapsed", limit, 3, "run.trees is missing");
         place_close(&p);
     }
 }

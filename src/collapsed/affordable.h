@@ -1,4 +1,4 @@
-/* affordable.h: how many trees a piece of work can deal with, where there are many taxa. */
+/* affordable.h: how many trees a piece of work can process with many taxa. */
 #ifndef COLLAPSED_AFFORDABLE_H
 #define COLLAPSED_AFFORDABLE_H
 
@@ -6,8 +6,8 @@
 
 enum { AFFORDABLE_TAXA = 40, AFFORDABLE_LEAST = 16 };
 
-/* `most` up to AFFORDABLE_TAXA taxa; with more, fewer trees as each costs more, by the given power
- * of the taxa; AFFORDABLE_LEAST at least. */
+/* `most` up to AFFORDABLE_TAXA taxa; with more taxa, fewer trees because each costs more, by the
+ * given power of the number of taxa; at least AFFORDABLE_LEAST. */
 static inline size_t affordable_trees(size_t most, int n_taxa, int power)
 {
     size_t part = 1;

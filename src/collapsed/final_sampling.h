@@ -1,6 +1,6 @@
-/* final_sampling.h: collapsed inference from the end of its rounds (rounds.h) to the answer:
- * passes of the sampler (sampler.h) until the error is as wanted, and the model of branch
- * lengths, for draws beyond the table, fitted to the draws of the last pass.
+/* final_sampling.h: the final part of collapsed inference, after its rounds (rounds.h): passes of
+ * the sampler (sampler.h) until the target standard error is reached; then the branch-length model,
+ * which gives lengths to trees outside the table, is fitted to the draws of the last pass.
  *
  *     final_sampling *a;
  *     status = final_sampling_create(&a, c, branches, &names, &settings);
@@ -18,29 +18,29 @@
 #include "density/branch_model.h"
 
 typedef struct final_settings {
-    int particles;  /* of one repeat, two at least */
+    int particles;  /* of one repeat, at least two */
     int sample;     /* draws that are kept */
     int64_t passes; /* at most */
-    double error;   /* standard error of the log evidence that is wanted */
-    size_t cache; /* bytes for partial trees that are drawn again and again; few are kept anyway */
+    double error;   /* target standard error of the log evidence */
+    size_t cache;   /* bytes for caching partial trees that are drawn repeatedly */
     uint64_t seed;
 } final_settings;
 
-/* The draws from the network that an answer will have at least, with k particles, for
+/* The minimum number of draws from the network in the final sampling, with k particles, for
  * rounds_settings.sampled. */
 double final_draws(int k);
 
-/* The network's share of the draws, from what the last round showed: the optimal one by the spreads
- * of the two strata. */
+/* The fraction of the draws taken from the network: the optimal allocation given the standard
+ * deviations of the two strata in the last round. */
 double final_network_share(const rounds *c);
 
-/* Trees that a pass with k particles will find the branch lengths of, at most, on the average.
+/* Upper bound on the average number of trees whose branch lengths a pass with k particles will fit.
  * O(trees). */
 double final_pass_trees(const rounds *c, int k);
 
 typedef enum final_stage { FINAL_PASSES, FINAL_LENGTHS, FINAL_DONE } final_stage;
 
-/* Steps that the model of branch lengths is fitted in. */
+/* Number of steps in which the branch-length model is fitted. */
 enum { FINAL_LENGTH_STEPS = 1000 };
 
 typedef struct final_sampling {
@@ -68,12 +68,12 @@ void final_sampling_free(final_sampling *a); /* NULL is fine */
 
 int final_sampling_advance(final_sampling *a, diag *d);
 
-/* Everything the next piece depends on, beside what rounds_fields has, as fields of a saved state,
- * but for a hurry: who goes on may have more time. Loading is for one that was just made, from a
- * table that was loaded before. */
+/* Everything the next piece depends on, in addition to rounds_fields, as fields of a saved state,
+ * except a request to finish: a resumed run may have more time. Load only into a newly created
+ * object, after its table has been loaded. */
 int final_sampling_fields(final_sampling *a, saved_state *s);
 
-/* The pass, or the step, that is under way is the last. There is at least one of each. */
+/* The current pass or step will be the last. There is at least one of each. */
 void final_sampling_finish_now(final_sampling *a);
 
 /* Once it is done. *out is safe to free in any case. */

@@ -31,7 +31,8 @@ static int write_probabilities(buffer *out, sample *s)
                                tree_set_decision(s->trees, i));
     }
     if (listed < s->trees->count)
-        buffer_printf(out, "   [%zu more trees with a total probability of %.6f are not listed]\n",
+        buffer_printf(out,
+                      "   [%zu more trees, together with a probability of %.6f, are not listed]\n",
                       s->trees->count - listed, 1 - sum);
     tree_write_end(out);
     return ART_OK;
