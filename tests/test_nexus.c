@@ -76,7 +76,8 @@ static void refusals(void **state)
     expect_refusal("a 'b''", "memory:1:3: error: this quote is never closed -- ");
     expect_refusal("x=\"b", "memory:1:3: error: this string is never closed -- ");
     expect_refusal("a ] b", "memory:1:3: error: ']' closes no comment -- ");
-    expect_refusal("CoteD'Ivoire", "memory:1:6: error: a quote inside the bare word 'CoteD' -- ");
+    expect_refusal("CoteD'Ivoire",
+                   "memory:1:6: error: a quote inside the unquoted word 'CoteD' -- ");
 }
 
 static void blocks_are_skipped(void **state)

@@ -198,7 +198,7 @@ static void runs_are_compared(void **state)
     scratch_write("b.metrics.jsonl", "{\"step\":1,\"kl\":3}\n{\"step\":3,\"kl\":0}\n");
     run_result r =
         run_line(NULL, "plot a.metrics.jsonl b.metrics.jsonl --y-axis kl --log y --title KL");
-    check_run(&r, "two runs", 0, ">b</text>", "1 points are left out");
+    check_run(&r, "two runs", 0, ">b</text>", "cannot be shown with --log: 1 left out");
     has(r.out, ">a</text>");
     has(r.out, ">KL</text>");
     has(r.out, ">step</text>");
@@ -229,7 +229,7 @@ static void wrong_wishes_are_refused(void **state)
         {"plot t.tsv --y-axis s,,s", "empty name"},
         {"plot t.tsv --y-axis a,b,c,d,e,f,g", "more than 6 columns"},
         {"plot t.tsv --x-axis s --y-axis s --by w", "more than 6 curves"},
-        {"plot t.tsv --x-axis s --y-axis s --from 2", "no row has a place"},
+        {"plot t.tsv --x-axis s --y-axis s --from 2", "no row can be shown"},
         {"plot t.tsv --x-axis s --y-axis ss", "no column 'ss'"},
         {"plot t.tsv --x-axis s --y-axis sore --by w", "no column 'sore' -- did you mean 'score'?"},
         {"plot absent --y-axis s", "absent"},

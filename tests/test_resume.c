@@ -331,7 +331,7 @@ static int random_up_to(rng *r, int most)
 /* The run is over, or goes on now; either way it leaves what the straight one left. */
 static void ends_as(const place *straight, place *broken, const char *command)
 {
-    expect(broken, command, "-T 2", 0, has_file(broken, ".json") ? "finished already" : NULL);
+    expect(broken, command, "-T 2", 0, has_file(broken, ".json") ? "already finished" : NULL);
     same_results(straight, broken);
     place_close(broken);
 }
@@ -454,20 +454,20 @@ static void asked_to_stop(void **state)
         const char *hook, *extra, *words;
     } table[] = {
         {"ART_TEST_SIGNALS=15:100", "-T 2", "stopped by a signal at step 100 of 300"},
-        {"ART_TEST_SIGNALS=2:60", "-T 1", "going on|stopped by a signal at step 160 of 300"},
-        {"ART_TEST_SIGNALS=1:1", "-T 2", "going on|stopped by a signal at step 161 of 300"},
+        {"ART_TEST_SIGNALS=2:60", "-T 1", "resuming|stopped by a signal at step 160 of 300"},
+        {"ART_TEST_SIGNALS=1:1", "-T 2", "resuming|stopped by a signal at step 161 of 300"},
         {"ART_TEST_PIECE_SECONDS=0.5", "-T 2 --time-limit 20",
-         "going on|the time limit is reached at step 201 of 300"},
-        {"ART_TEST_SIGNALS=15:100", "-T 2", "going on|stopped by a signal at step 300 of 300"},
+         "resuming|the time limit is reached at step 201 of 300"},
+        {"ART_TEST_SIGNALS=15:100", "-T 2", "resuming|stopped by a signal at step 300 of 300"},
     };
     place straight, stopped;
     run_straight(&straight, "infer");
     place_open(&stopped);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         expect_hooked(&stopped, table[i].hook, "infer", table[i].extra, 75, table[i].words);
-    expect(&stopped, "infer", "-T 2", 0, "going on");
+    expect(&stopped, "infer", "-T 2", 0, "resuming");
     same_results(&straight, &stopped);
-    expect(&stopped, "infer", "-T 2", 0, "finished already");
+    expect(&stopped, "infer", "-T 2", 0, "already finished");
     expect(&stopped, "infer", "-T 2 --steps 200", 3, "steps");
     place_close(&straight);
     place_close(&stopped);
@@ -486,7 +486,7 @@ static void asked_to_stop_too_late(void **state)
         pause_for(0.001 * rng_uniform(&r));
         kill(child, SIGTERM);
         assert_int_equal(finish(child), 0);
-        expect(&p, "infer", "-T 2 --steps 10", 0, "finished already");
+        expect(&p, "infer", "-T 2 --steps 10", 0, "already finished");
         place_close(&p);
     }
 }
@@ -541,7 +541,7 @@ static void another_truth_is_another_run(void **state)
         const char *words;
     } table[] = {
         {NULL, "", 0, "files written"},
-        {NULL, "", 0, "finished already"},
+        {NULL, "", 0, "already finished"},
         {"a", "", 3, "truth was not set"},
         {"a", "--redo", 0, "KL"},
         {"b", "", 3, "results of another run exist"},
@@ -661,7 +661,7 @@ static void full_device_loses_nothing(void **state)
     assert_memory_equal(saved, after, n);
     free(saved);
     free(after);
-    expect(&p, "infer", "", 0, "going on");
+    expect(&p, "infer", "", 0, "resuming");
     same_results(&straight, &p);
     place_close(&p);
     place_close(&straight);
@@ -688,7 +688,7 @@ static void collapsed_asked_to_stop(void **state)
         code = result.code;
         const char *where = strstr(result.err, "stopped by a signal at ");
         if (code != 0)
-            check_run(&result, hook, 75, NULL, sitting ? "going on|stopped by" : "stopped by");
+            check_run(&result, hook, 75, NULL, sitting ? "resuming|stopped by" : "stopped by");
         for (int i = 0; where && i < PLACES; i++)
             seen[i] |= strstr(where, WHERE[i]) != NULL;
         if (where && strstr(where, "polishing"))
@@ -713,9 +713,9 @@ static void collapsed_in_limited_time(void **state)
         double tolerance; /* of the log evidence: what the fewer trees and draws allow */
         const char *words;
     } table[] = {
-        {0.001, 3, "may be too small|A time limit ended the work early"},
-        {300, 1, "A time limit ended the work early"},
-        {1000, 0.2, "A time limit ended the work early"},
+        {0.001, 3, "may be too small|The time limit ended the run early"},
+        {300, 1, "The time limit ended the run early"},
+        {1000, 0.2, "The time limit ended the run early"},
         {1e6, 0.2, "log evidence"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -736,12 +736,12 @@ static void collapsed_in_limited_time(void **state)
                    is_cut ? table[i].limit : 0, 0);
         json_decref(results);
         free(text);
-        expect_hooked(&p, HOOK, "collapsed", limit, 0, "finished already");
+        expect_hooked(&p, HOOK, "collapsed", limit, 0, "already finished");
         expect_hooked(&p, HOOK, "collapsed", "-T 1", 3, "time_limit was |and is now not set");
         char path[160];
         snprintf(path, sizeof path, "%s.trees", p.prefix);
         assert_int_equal(unlink(path), 0);
-        expect_hooked(&p, HOOK, "collapsed", limit, 3, "run.trees is gone");
+        expect_hooked(&p, HOOK, "collapsed", limit, 3, "run.trees is missing");
         place_close(&p);
     }
 }
@@ -761,7 +761,7 @@ static void collapsed_cut_and_killed(void **state)
     run_free(&r);
     assert_true(has_file(&p, ".ckp.safetensors"));
     expect(&p, "collapsed", "-T 1", 2, "time_limit was 0.001 and is now not set");
-    expect(&p, "collapsed", "-T 1 --time-limit 0.001", 0, "going on");
+    expect(&p, "collapsed", "-T 1 --time-limit 0.001", 0, "resuming");
     char *text = contents(&p, ".json", &n);
     assert_non_null(strstr(text, "\"cut_by_time_limit\": 0.001"));
     free(text);

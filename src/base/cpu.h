@@ -4,7 +4,7 @@
 
 typedef enum cpu_level { CPU_GENERIC, CPU_AVX2, CPU_AVX512 } cpu_level;
 
-/* The best level that this machine and this build have. */
+/* The best level supported by both this machine and this build. */
 cpu_level cpu_best(void);
 
 /* "plain", "AVX2", "AVX-512" */

@@ -1,7 +1,7 @@
-/* diag.h: what a reader has to say about its input.
+/* diag.h: messages of a reader about its input.
  *
- * The library never prints. Functions that look at users' files take a `diag`, add messages
- * to it, and return a status; the caller prints them. A message reads
+ * The library never prints. Functions that read users' files take a `diag`, add messages to it, and
+ * return a status; the caller prints them. A message reads
  *
  *     file:line:column: error: what was found -- how to fix it
  *
@@ -11,7 +11,7 @@
  *     for (size_t i = 0; i < d.count; i++) ...
  *     diag_free(&d);
  *
- * Messages of one class (one format string) are kept up to DIAG_KEEP; the rest is counted.
+ * Messages of one class (one format string) are kept up to DIAG_KEEP; the others are only counted.
  * Every function accepts a NULL diag and then only returns its status. */
 #ifndef BASE_DIAG_H
 #define BASE_DIAG_H
@@ -23,16 +23,16 @@ enum { DIAG_KEEP = 20 };
 
 typedef enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } diag_level;
 
-/* Fixes that a program may have an option for. The library says them in words; a program that
- * prints the message can add how it is asked for that. */
+/* Fixes for which a program may have an option. The library describes them in words; a program that
+ * prints the message can add the name of its option. */
 typedef enum diag_advice {
     ADVICE_NONE,
-    ADVICE_START_AGAIN,   /* without what is there from before */
+    ADVICE_START_AGAIN,   /* discarding what exists already */
     ADVICE_FULL_NAMES,    /* a whole line of FASTA is the name */
     ADVICE_STRICT_PHYLIP, /* names are ten columns wide */
 } diag_advice;
 
-/* Where in a file; line and column count from 1, in bytes; 0 is "no such place". */
+/* Where in a file; line and column count from 1, in bytes; 0 means "not known". */
 typedef struct diag_place {
     const char *file;
     size_t line;
@@ -44,7 +44,7 @@ typedef struct diag_message {
     diag_advice advice;
     char *text;         /* the whole line, without a newline; owned */
     const char *format; /* its class */
-    size_t more;        /* on the last one kept of a class: how many more there were */
+    size_t more;        /* on the last message kept of a class: how many more there were */
 } diag_message;
 
 typedef struct diag {
@@ -52,7 +52,7 @@ typedef struct diag {
     size_t count;
     size_t room;
     size_t errors; /* counted, not only kept */
-    size_t lost;   /* messages that memory was too short to keep */
+    size_t lost;   /* messages lost for lack of memory */
 } diag;
 
 void diag_init(diag *d);
@@ -67,11 +67,11 @@ void diag_warning(diag *d, diag_place place, const char *format, ...)
 void diag_note(diag *d, diag_place place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last message ends in that advice. */
+/* Marks the last message as ending with that advice. */
 void diag_advise(diag *d, diag_advice advice);
 
-/* Text as it may be shown: quoted, control and non-UTF-8 bytes as \xNN, cut with "..." when
- * it does not fit. Writes at most size bytes with the NUL and returns out. */
+/* Text made safe to display: quoted, control and non-UTF-8 bytes as \xNN, cut with "..." when it
+ * does not fit. Writes at most size bytes with the NUL and returns out. */
 char *diag_quote(char *out, size_t size, const char *text, size_t length);
 
 #endif

@@ -1,4 +1,4 @@
-/* format.h: quantities as people read them. Each writes at most size bytes with the NUL and
+/* format.h: quantities in human-readable form. Each writes at most size bytes with the NUL and
  * returns out. */
 #ifndef BASE_FORMAT_H
 #define BASE_FORMAT_H
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_SIZE = 32 }; /* room enough for any of these */
+enum { FORMAT_SIZE = 32 }; /* large enough for any of these */
 
 /* "1 234 567" */
 char *format_count(char *out, size_t size, uint64_t count);

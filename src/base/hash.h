@@ -1,5 +1,5 @@
-/* hash.h: a 64-bit hash of bytes, for tables in memory. Not for files (it follows the byte
- * order of the machine) and not against an adversary. */
+/* hash.h: a 64-bit hash of bytes, for tables in memory. Not for files (it follows the byte order of
+ * the machine) and not secure against an adversary. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A bijection of 64-bit numbers in which every input bit reaches every output bit. */
+/* A bijection of 64-bit numbers in which every input bit affects every output bit. */
 static inline uint64_t hash_mix(uint64_t x)
 {
     x ^= x >> 32;

@@ -7,13 +7,13 @@
 /* Seconds of the monotonic clock. */
 double clock_seconds(void);
 
-/* Cores this process may use. */
+/* Number of cores that this process may use. */
 int host_cores(void);
 
-/* The processor's name; "unknown" where the system does not tell. Cut at size. */
+/* The processor's name; "unknown" if the system does not provide it. Truncated to size. */
 const char *host_processor(char *name, size_t size);
 
-/* Bytes of memory of this machine; 0 if not known. */
+/* Bytes of memory of this machine; 0 if unknown. */
 double host_memory(void);
 
 /* Largest resident memory of this process so far, bytes. */

@@ -1,13 +1,14 @@
-/* key_table.h: distinct keys of one size, numbered in the order of their arrival.
+/* key_table.h: distinct keys of one size, numbered in the order in which they are added.
  *
  *     key_table t;
  *     key_table_init(&t, size);
  *     size_t i;
- *     status = key_table_add(&t, key, &i);       for every key; equal keys, equal numbers
+ *     status = key_table_add(&t, key, &i);       for every key; equal keys get equal numbers
  *     int64_t j = key_table_find(&t, key);
  *     key_table_free(&t);
  *
- * Columns of values beside the keys are the caller's: arrays with room for t.room entries. */
+ * Values that belong to the keys are stored by the caller, in arrays with room for t.room
+ * entries. */
 #ifndef BASE_KEY_TABLE_H
 #define BASE_KEY_TABLE_H
 
@@ -26,19 +27,19 @@ typedef struct key_table {
 void key_table_init(key_table *t, size_t size);
 void key_table_free(key_table *t); /* safe on a zeroed or freed one */
 
-/* No keys, the memory kept. O(room). */
+/* Removes all keys; keeps the memory. O(room). */
 void key_table_clear(key_table *t);
 
-/* Room for so many more keys. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31. */
+/* Makes room for this many more keys. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31. */
 int key_table_reserve(key_table *t, size_t more);
 
-/* The number of the key, which is added if it is new; into *number. O(size). */
+/* Sets *number to the number of the key, which is added if it is new. O(size). */
 int key_table_add(key_table *t, const void *key, size_t *number);
 
-/* The same where room is reserved for one more, so that it cannot fail. */
+/* The same if room for one more key has been reserved, so that it cannot fail. */
 size_t key_table_put(key_table *t, const void *key);
 
-/* The number of the key, KEY_NONE if it is not there. O(size). */
+/* The number of the key, KEY_NONE if it is not in the table. O(size). */
 int64_t key_table_find(const key_table *t, const void *key);
 
 /* Key order[i] becomes key i; order [count] is a permutation. */

@@ -1,11 +1,11 @@
-/* log_mean.h: the running mean of positive numbers that are known by their logarithms, such as
- * importance weights; with its standard error and the effective sample size.
+/* log_mean.h: the running mean of positive numbers given by their logarithms, such as importance
+ * weights, with its standard error and the effective sample size.
  *
  *     log_mean m = {0};
  *     log_mean_add(&m, log_weight);               -INFINITY is a weight of 0
  *     double estimate = log_mean_value(&m);
  *
- * A plain value. Adding in the same order gives the same bits. */
+ * A plain value, nothing to free. Adding in the same order gives the same bits. */
 #ifndef BASE_LOG_MEAN_H
 #define BASE_LOG_MEAN_H
 
@@ -21,15 +21,15 @@ typedef struct log_mean {
 
 void log_mean_add(log_mean *m, double logarithm);
 
-/* All that was added to other. */
+/* Adds everything that was added to other. */
 void log_mean_merge(log_mean *m, const log_mean *other);
 
 /* log of the mean; -inf if all were 0 or none was added. */
 double log_mean_value(const log_mean *m);
 
-/* Standard error of that logarithm: the standard deviation of the numbers over their mean and
- * over sqrt(count), which is how an error of the mean shows in its logarithm. +inf with fewer
- * than two numbers or a mean of 0. */
+/* Standard error of that logarithm: the standard deviation of the numbers over their mean and over
+ * sqrt(count), which is the error of the mean carried over to its logarithm. +inf with fewer than
+ * two numbers or a mean of 0. */
 double log_mean_error(const log_mean *m);
 
 /* (sum w)^2 / sum w^2; 0 if all were 0. */

@@ -1,9 +1,9 @@
 /* pool.h: a fixed team of threads that runs numbered tasks.
  *
- * The calling thread is one of the team. Tasks are handed out by a counter, so which worker
- * runs which task is not fixed: a task may write only what belongs to its number, and
- * reductions are done afterwards in the order of the tasks. Then the result does not depend
- * on the number of threads. */
+ * The calling thread is one of the team. Tasks are assigned by a counter, so it is not fixed which
+ * worker runs which task: a task may write only data that belong to its number, and reductions are
+ * done afterwards in the order of the tasks. Then the result does not depend on the number of
+ * threads. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
@@ -19,8 +19,8 @@ void pool_free(pool *p); /* NULL is fine */
 /* 1 for a NULL pool. */
 int pool_threads(const pool *p);
 
-/* Runs all the tasks and returns when all are done. A NULL pool runs them here, in order.
- * Not reentrant: a task may not call pool_run on its own pool. */
+/* Runs all the tasks and returns when all are done. With a NULL pool the calling thread runs them
+ * in order. Not reentrant: a task may not call pool_run on its own pool. */
 void pool_run(pool *p, int n_tasks, pool_task *task, void *context);
 
 #endif

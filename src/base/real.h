@@ -1,6 +1,6 @@
-/* real.h: the number type of the networks. float in the product; the tests compile the
- * whole library once more in double, to compare with exact numbers. Likelihoods, weights
- * and losses are double in both. */
+/* real.h: the number type of the networks. float in the program; the tests compile the whole
+ * library a second time in double, to compare with exact values. Likelihoods, weights and losses
+ * are double in both. */
 #ifndef BASE_REAL_H
 #define BASE_REAL_H
 

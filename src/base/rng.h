@@ -1,7 +1,7 @@
 /* rng.h: counter-based random numbers (Philox4x32-10, Salmon et al. 2011).
  *
- * A stream is a function of (seed, purpose, step, index) alone, so nothing that is drawn
- * depends on threads, on batch composition or on what was drawn before:
+ * A stream is a function of (seed, purpose, step, index) alone, so draws do not depend on threads,
+ * on the composition of a batch or on earlier draws:
  *
  *     rng r = rng_at(seed, RNG_TOPOLOGY, step, particle);
  *     double u = rng_uniform(&r);
@@ -20,16 +20,16 @@ enum rng_purpose {
     RNG_BRANCH = 3,   /* branch-length noise */
     RNG_BATCH = 4,    /* which trees go into a batch */
     RNG_SIMULATE = 5, /* simulated trees and alignments */
-    RNG_EVIDENCE = 6, /* decisions of the evidence's particles */
+    RNG_EVIDENCE = 6, /* decisions of the particles of the evidence */
     RNG_EVIDENCE_BRANCH = 7,
-    RNG_POSTERIOR = 8,     /* picks of trees and lengths for the answer */
+    RNG_POSTERIOR = 8,     /* choice of trees and lengths in the final sampling */
     RNG_BENCH = 10,        /* 9 was in use */
     RNG_START = 11,        /* stepwise-addition starting trees of exploration */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */
     RNG_SAMPLE_BRANCH = 14,
-    RNG_SCREEN = 15,   /* which draws with light weights are kept */
-    RNG_RESAMPLE = 16, /* which draws are the posterior sample */
+    RNG_SCREEN = 15,   /* which draws with small weights are kept */
+    RNG_RESAMPLE = 16, /* which draws form the posterior sample */
 };
 
 typedef struct rng {

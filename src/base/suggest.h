@@ -1,4 +1,4 @@
-/* suggest.h: the word that was probably meant. */
+/* suggest.h: guesses which word was meant by a misspelled one. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 
@@ -14,8 +14,9 @@ typedef struct suggestion {
     size_t distance;
 } suggestion;
 
-/* Considers one candidate for what was written. Near enough is a third of the longer word's
- * letters; dashes in front do not count; of equals the first stays. */
+/* Considers one candidate for the given text. A candidate is near enough if at most a third of the
+ * letters of the longer word are edited; leading dashes are ignored; of equally near candidates the
+ * first is kept. */
 void suggest(suggestion *s, const char *written, const char *candidate);
 
 #endif

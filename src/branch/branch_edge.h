@@ -1,5 +1,5 @@
 /* branch_edge.h: one branch of a tree between two partials (partials.h), and how partials are
- * made of each other. The likelihood as a function of this branch alone, its derivatives, and
+ * computed from each other. The likelihood as a function of this branch alone, its derivatives, and
  * the step that improves its length.
  *
  *     branch_edge e;
@@ -23,7 +23,7 @@ typedef struct partial {
     int categories; /* C, or 1 for a leaf */
 } partial;
 
-/* Partials of inner nodes, in one block. */
+/* Partials of internal nodes, in one block. */
 typedef struct partial_store {
     partial *item; /* [count] */
     double *value;
@@ -43,7 +43,7 @@ static inline int32_t partial_shift(const partial *p, size_t k)
     return p->shifted ? p->shift[k] : 0;
 }
 
-/* A partial from some tile on, seen through a branch. */
+/* A partial from a given tile on, together with the branch that leads to it. */
 static inline partial_operand partial_from(const partial *p, size_t tile, const double *transition)
 {
     return (partial_operand){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
@@ -82,22 +82,23 @@ void branch_edge_set(branch_edge *e, const partial *x, const partial *y);
 /* The log-likelihood of the data at a length; -inf where a pattern is impossible. */
 double branch_edge_log_likelihood(branch_edge *e, double cbrt_length);
 
-/* Its first two derivatives by the length. */
+/* Its first two derivatives with respect to the length. */
 void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length);
 
-/* What is known of a branch: its length, and the derivatives of f by x there. */
+/* The state of a branch: its length, and the derivatives of f with respect to x there. */
 typedef struct branch_state {
     double cbrt_length;
     double slope;     /* f' when last inspected; after improve, that before its last step */
     double curvature; /* -f'' at the same place, but at least a quarter of the Jacobian's share */
 } branch_state;
 
-/* Slope and curvature at b->cbrt_length: the derivatives of log-likelihood and log prior by the
- * length, carried over to x by length_scale_first and length_scale_second. Returns f''. */
+/* Slope and curvature at b->cbrt_length: the derivatives of log-likelihood and log prior with
+ * respect to the length, converted to x by length_scale_first and length_scale_second. Returns
+ * f''. */
 double branch_edge_inspect(branch_edge *e, branch_state *b);
 
-/* Newton steps in x. One step is enough if it is a small one: the other branches will move too.
- * Otherwise steps follow until one is small, or until the gain predicted for one is below `enough`.
+/* Newton steps in x. One step is enough if it is small, because the other branches will change too.
+ * Otherwise steps are repeated until one is small, or until its predicted gain is below `enough`.
  * Returns the gain predicted for the first step, f'^2 / (2 |f''|). The length stays between
  * BRANCH_SHORTEST and BRANCH_LONGEST. */
 double branch_edge_improve(branch_edge *e, branch_state *b, double enough);

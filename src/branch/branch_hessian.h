@@ -24,11 +24,11 @@ typedef struct branch_hessian branch_hessian;
 int branch_hessian_create(branch_hessian **out, const branch_posterior *problem);
 void branch_hessian_free(branch_hessian *h); /* NULL is fine */
 
-/* Bytes that it allocates for a problem. */
+/* Bytes that are allocated for a problem. */
 size_t branch_hessian_memory(const branch_posterior *problem);
 
-/* gradient [E] and hessian [E][E] of f by x, by edge number, at the lengths of s, whose
- * partials are all current (branch_solver_refresh). */
+/* gradient [E] and hessian [E][E] of f with respect to x, by edge number, at the lengths of s,
+ * whose partials are all current (branch_solver_refresh). */
 void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
                             const branch_solver *s);
 

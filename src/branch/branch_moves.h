@@ -1,10 +1,9 @@
-/* branch_moves.h: approximate scores of the rearrangements of a topology, without making them.
+/* branch_moves.h: approximate scores of the rearrangements of a topology, without performing them.
  *
- * Around a topology at its mode, every neighbour is scored from the partials of that topology:
- * only the branches that a move touches are fitted, all others stay as they are. The score is
- * the diagonal Laplace approximation (topology_evidence.h) at these lengths: a little below
- * what the full fit would give, at a small part of its cost. It decides which neighbours are
- * worth a full fit.
+ * Around a topology at its mode, every neighbour is scored from the partials of that topology: only
+ * the branches affected by a move are fitted, all others keep their lengths. The score is the
+ * diagonal Laplace approximation (topology_evidence.h) at these lengths: slightly below the result
+ * of a full fit, at a small fraction of its cost. It decides which neighbours are worth a full fit.
  *
  *     status = branch_moves_create(&m, &problem, radius);     one per thread
  *     branch_solver_mode(s, BRANCH_TOLERANCE);
@@ -40,8 +39,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff);
 
 enum { NNI_BRANCHES = 5 };
 
-/* The branches that the last interchange fitted: the nodes below them and their lengths. With
- * these instead of the old ones, the full fit starts close to its mode. */
+/* The branches that the last interchange fitted: the nodes below them and their lengths. Starting
+ * from these lengths, the full fit begins close to its mode. */
 void branch_moves_fitted(int32_t node[NNI_BRANCHES], double length[NNI_BRANCHES],
                          const branch_moves *m);
 
@@ -52,10 +51,10 @@ double branch_moves_rough(const branch_moves *m);
 typedef void branch_move_visit(void *context, int32_t v, int32_t w, double score);
 
 /* Visits the subtree moves topology_spr(v, w) over 2 .. radius branches (those over 1 are the
- * interchanges) whose score reaches cutoff, in an order that depends on the tree alone; the
- * same tree may come several times. For each, the moved branch is fitted where it is inserted,
- * and if the score is then near cutoff, so are both halves of the branch it was inserted into.
- * Costs 2 joins for most moves. Returns how many it scored. */
+ * interchanges) whose score reaches cutoff, in an order that depends only on the tree; the same
+ * tree may occur several times. For each, the moved branch is fitted where it is inserted, and if
+ * the score is then near cutoff, so are both halves of the branch it was inserted into. Costs 2
+ * joins for most moves. Returns how many it scored. */
 int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context);
 
 #endif

@@ -24,26 +24,26 @@ typedef struct branch_posterior {
     branch_prior prior; /* of the lengths */
     subst_model model;
     double n_sites;    /* the sum of the weights */
-    size_t n_patterns; /* told apart by the model, gaps being missing data */
+    size_t n_patterns; /* patterns distinguished by the model, with gaps as missing data */
     size_t tiles;      /* of TILE patterns */
     double *tip;       /* [N][tiles][1][4][TILE] */
     double *weight;    /* [tiles][TILE] */
     double *invariant; /* [tiles][TILE] likelihood as an invariant site; NULL without +I */
     int terms;         /* T of partials.h */
     int edge_terms;    /* numbers of a transition in all categories */
-    size_t partial;    /* numbers of an inner node's partial */
+    size_t partial;    /* numbers of the partial of an internal node */
     const partial_kernels *kernel;
     branch_settings set; /* the defaults; may be changed before anything is made for the problem */
 } branch_posterior;
 
-/* taxon[i] is the row of the alignment that is taxon i of the trees; NULL keeps the order.
- * Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa or a prior
- * that is not valid. */
+/* taxon[i] is the row of the alignment that is taxon i of the trees; NULL keeps the order. The
+ * arguments are not referenced after the call. ART_ERR_USAGE for fewer than 3 taxa or a prior that
+ * is not valid. */
 int branch_posterior_init(branch_posterior *p, const alignment *a, const int *taxon,
                           const subst_model *model, branch_prior prior);
 void branch_posterior_free(branch_posterior *p); /* safe on a zeroed one */
 
-/* Uses the kernels of a level that the machine has, instead of the best. */
+/* Uses the kernels of the given level, which the machine must have, instead of the best. */
 void branch_posterior_use(branch_posterior *p, cpu_level level);
 
 #endif

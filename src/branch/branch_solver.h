@@ -2,7 +2,7 @@
  * posterior on the scale x of length_scale.h.
  *
  * A solver is the workspace of one thread. It holds a topology, its lengths and the partials
- * (partials.h) of every node seen from both sides; nothing is allocated after create.
+ * (partials.h) of every node on both sides of its branch; nothing is allocated after create.
  *
  *     branch_solver *s;
  *     status = branch_solver_create(&s, &problem);
@@ -11,8 +11,8 @@
  *     ... s->log_density, s->laplace; branch_solver_lengths(length, s) ...
  *     branch_solver_free(s);
  *
- * The tree hangs from taxon 0 (tree/topology.h); the branch above node v is known by v inside
- * and by its edge number outside. */
+ * The tree is rooted at taxon 0 (tree/topology.h); the branch above node v is identified by v
+ * internally and by its edge number externally. */
 #ifndef BRANCH_BRANCH_SOLVER_H
 #define BRANCH_BRANCH_SOLVER_H
 
@@ -42,7 +42,7 @@ static inline const double *branch_transition_at(const branch_solver *s, int32_t
     return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
 }
 
-/* The partial at the upper end of the branch above v; taxon 0 is all that is above the top. */
+/* The partial at the upper end of the branch above v; above the top node there is only taxon 0. */
 static inline const partial *branch_outside(const branch_solver *s, int32_t v)
 {
     return s->tree.parent[v] == 0 ? &s->down[0] : &s->up[v];
@@ -59,8 +59,8 @@ size_t branch_solver_memory(const branch_posterior *problem);
  * BRANCH_SHORTEST .. BRANCH_LONGEST. O(N). */
 void branch_solver_set(branch_solver *s, const int32_t *decision, const double *length);
 
-/* Other lengths of the same topology, as cube roots [E] by edge number, taken as they are:
- * positive. O(N). */
+/* Sets other lengths of the same topology, as cube roots [E] by edge number, which must be
+ * positive.  O(N). */
 void branch_solver_move(branch_solver *s, const double *cbrt_length);
 
 /* The lengths [E] by edge number. */
@@ -70,7 +70,7 @@ void branch_solver_lengths(double *length, const branch_solver *s);
  * pattern is impossible. Leaves all of `down` current. */
 double branch_solver_value(branch_solver *s);
 
-/* The log density f at the present lengths, given the log-likelihood there. O(N). */
+/* The log density f at the current lengths, given the log-likelihood there. O(N). */
 double branch_solver_density(const branch_solver *s, double log_likelihood);
 
 /* Maximises f from the present lengths by sweeps of Newton steps, one branch after the other.
@@ -83,13 +83,13 @@ int branch_solver_mode(branch_solver *s, double tolerance);
 /* Makes all of `up` and `down` current, as branch_hessian.h requires. */
 void branch_solver_refresh(branch_solver *s);
 
-/* The same, with the slopes and curvatures of all branches and the results of
- * branch_solver_mode for the present lengths, as branch_moves.h requires: lengths that are
- * already a mode need no sweep. ART_ERR_NUMERIC as there. */
+/* The same, with the slopes and curvatures of all branches and the results of branch_solver_mode
+ * for the current lengths, as branch_moves.h requires: lengths that are already a mode need no
+ * sweep. ART_ERR_NUMERIC as there. */
 int branch_solver_inspect(branch_solver *s);
 
-/* The first two derivatives of the log-likelihood by the length of the branch above v; needs
- * current up[v] and down[v]. */
+/* The first two derivatives of the log-likelihood with respect to the length of the branch above v;
+ * needs current up[v] and down[v]. */
 void branch_solver_slopes(double out[2], branch_solver *s, int32_t v);
 
 #endif

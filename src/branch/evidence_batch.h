@@ -1,4 +1,4 @@
-/* evidence_batch.h: the evidence of many topologies (topology_evidence.h), threads over trees.
+/* evidence_batch.h: the evidence of many topologies (topology_evidence.h), parallel over trees.
  *
  *     evidence_batch *batch;
  *     status = evidence_batch_create(&batch, &problem, threads);
@@ -6,8 +6,8 @@
  *     evidence_batch_run(batch, job, n);
  *     evidence_batch_free(batch);
  *
- * Jobs are independent: results are the same on any number of threads and whatever other jobs
- * are in the batch. Nothing is allocated after create. */
+ * Jobs are independent: results do not depend on the number of threads or on the other jobs of the
+ * batch. Nothing is allocated after create. */
 #ifndef BRANCH_EVIDENCE_BATCH_H
 #define BRANCH_EVIDENCE_BATCH_H
 

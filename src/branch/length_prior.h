@@ -1,6 +1,6 @@
 /* length_prior.h: the prior of branch lengths (subst/branch_prior.h) as a density of x
- * (length_scale.h). The derivatives need nothing of their own: those of branch_prior.h are added
- * to the likelihood's and go through length_scale_first and length_scale_second. */
+ * (length_scale.h). The derivatives need no separate code: those of branch_prior.h are added to
+ * those of the likelihood and converted by length_scale_first and length_scale_second. */
 #ifndef BRANCH_LENGTH_PRIOR_H
 #define BRANCH_LENGTH_PRIOR_H
 

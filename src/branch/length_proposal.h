@@ -5,13 +5,13 @@
  *     q(x) = (2 pi)^(-E/2) det(A)^(1/2) exp(-(x - mode)^T A (x - mode) / 2)
  *
  * The precision A is minus the Hessian of f (branch_posterior.h), or its diagonal. Where the
- * Hessian of a poor mode is not negative definite, the matrix of correlations of A is mixed
- * with the unit matrix, C -> (1 - shrink) C + shrink 1, with the least shrink of 0, 0.001,
- * 0.01, 0.1, 0.5, 1 that makes it positive definite. With 1 only the diagonal is left, which
- * always is.
+ * Hessian of a poor mode is not negative definite, the matrix of correlations of A is mixed with
+ * the unit matrix, C -> (1 - shrink) C + shrink 1, with the least shrink of 0, 0.001, 0.01, 0.1,
+ * 0.5, 1 that makes it positive definite. With 1 only the diagonal is left, which is always
+ * positive definite.
  *
- * A draw with a negative x stands for no lengths: it has weight 0, and the estimate stays
- * unbiased. */
+ * A draw with a negative x does not correspond to any lengths: it has weight 0, and the estimate
+ * remains unbiased. */
 #ifndef BRANCH_LENGTH_PROPOSAL_H
 #define BRANCH_LENGTH_PROPOSAL_H
 
@@ -32,8 +32,8 @@ void length_proposal_free(length_proposal *g); /* safe on a zeroed one */
 /* A = diag(curvature), curvature [E] positive. O(E). */
 void length_proposal_set_diagonal(length_proposal *g, const double *mode, const double *curvature);
 
-/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, replaces the entries
- * of its diagonal that are not. O(E^3 / 6). */
+/* A = -hessian [E][E], which is left unchanged; curvature [E], positive, replaces the entries of
+ * its diagonal that are not positive. O(E^3 / 6). */
 void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
                          const double *curvature);
 

@@ -3,15 +3,15 @@
  *     x = b^(1/3),   b = x^3,   db/dx = 3 x^2,   d^2b/dx^2 = 6 x
  *
  * Posteriors of branch lengths are nearly gamma distributions, and the cube root of a gamma
- * variable is nearly normal (Wilson and Hilferty 1931). A log density g of b becomes, as a
- * density of x,
+ * variable is nearly normal (Wilson and Hilferty 1931). A log density g of b becomes, as a density
+ * of x,
  *
  *     f(x)   = g(b) + log db/dx
  *     f'(x)  = db/dx g'(b) + (log db/dx)'
  *     f''(x) = d^2b/dx^2 g'(b) + (db/dx)^2 g''(b) + (log db/dx)''
  *
- * Only this file and length_prior.c depend on which scale it is. Variables called `cbrt_length`
- * hold an x. Every x and b is positive. */
+ * Only this file and length_prior.c depend on the choice of the scale. Variables called
+ * `cbrt_length` hold an x. Every x and b is positive. */
 #ifndef BRANCH_LENGTH_SCALE_H
 #define BRANCH_LENGTH_SCALE_H
 
@@ -63,7 +63,7 @@ static inline double length_scale_density(double p, double x)
     return 3 * p * x * x;
 }
 
-/* log db/dx and its first two derivatives by x. */
+/* log db/dx and its first two derivatives with respect to x. */
 static inline double length_scale_log_jacobian(double x)
 {
     return log(length_scale_slope(x));

@@ -27,7 +27,7 @@
  *     g = log_mean_value(&m), error = log_mean_error(&m);
  *     topology_evidence_free(t);
  *
- * Results depend on the arguments alone. Nothing is allocated after create. */
+ * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
 #define BRANCH_TOPOLOGY_EVIDENCE_H
 
@@ -67,7 +67,8 @@ size_t topology_evidence_memory(const branch_posterior *problem);
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance);
 
-/* Makes the normal distribution at the mode. Full: one refresh of the partials and one Hessian. */
+/* Computes the normal distribution at the mode. Full: one refresh of the partials and one
+ * Hessian. */
 void topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
 /* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have

@@ -15,7 +15,8 @@ static const char CITE[] =
     "Xie T, Mao Y, Zhang C (2025) ARTreeFormer: A faster attention-based autoregressive model for "
     "phylogenetic inference. PLOS Comput Biol 21(12): e1013768";
 
-/* The command line as one could type it again: arguments with unusual characters are quoted. */
+/* The command line in a form that can be typed again: arguments with unusual characters are quoted.
+ */
 static char *command_line(const session *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -76,7 +77,7 @@ static void list_file(session *s, const char *suffix)
     free(path);
 }
 
-/* The files of this run that are there now. */
+/* The files of this run that exist now. */
 static void list_files(session *s)
 {
     log_info(&s->log, "files written:");

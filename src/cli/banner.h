@@ -1,4 +1,4 @@
-/* banner.h: what a run says first and last. */
+/* banner.h: the first and last messages of a run. */
 #ifndef CLI_BANNER_H
 #define CLI_BANNER_H
 

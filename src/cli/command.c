@@ -26,7 +26,8 @@ const option COMMON_MESSAGES[] = {
                 "only warnings and errors on standard error"),
     OPTION_FLAG(common_settings, verbose, "-v --verbose", LOCAL, "more messages"),
     OPTION_FILE(common_settings, config, "--config", LOCAL,
-                "settings file: a JSON object of long option names; the command line wins"),
+                "settings file: a JSON object of long option names; options on the command line "
+                "take precedence"),
     OPTION_FLAG(common_settings, help, "-h --help", LOCAL, "print this help and exit"),
     OPTION_END,
 };
@@ -34,19 +35,19 @@ const option COMMON_MESSAGES[] = {
 const option COMMON_OUTPUT[] = {
     OPTION_HEADING("Output"),
     OPTION_TEXT(common_settings, prefix, "--prefix | -pre", LOCAL, "PATH",
-                "results go to PATH.*; the name of the main input if not given"),
+                "prefix of the output files, PATH.*; default: the name of the main input"),
     OPTION_FLAG(common_settings, redo, "--redo | -redo", LOCAL, "overwrite existing results"),
     OPTION_END,
 };
 
 const option COMMON_SEED[] = {
     OPTION_INT(common_settings, seed, "--seed | -seed", OPTIONAL, 0, 0x1p62,
-               "seed of all random numbers"),
+               "seed of the random number generator"),
     OPTION_END,
 };
 
 const option COMMON_THREADS[] = {
     OPTION_THREADS(common_settings, threads, "-T --threads | -nt", LOCAL,
-                   "threads; the results do not depend on it"),
+                   "number of threads; the results do not depend on it"),
     OPTION_END,
 };

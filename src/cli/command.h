@@ -1,4 +1,4 @@
-/* command.h: the subcommands, and what a subcommand can count on.
+/* command.h: the subcommands, and the environment in which they run.
  *
  * A subcommand is one file, src/cli/cmd_<name>.c, that ends with
  *
@@ -13,9 +13,9 @@
  *     };
  *
  * where OPTIONS and DEFAULTS are as in options.h and the settings begin with a common_settings;
- * plus its declaration below and one row in the table of command.c. main parses the options,
- * calls run, prints what run left in s->diag, closes everything and turns the status into the
- * exit code. So run is plain:
+ * plus its declaration below and one row in the table of command.c. main parses the options, calls
+ * run, prints what run left in s->diag, closes everything and turns the status into the exit code.
+ * So run is simple:
  *
  *     static int run(session *s, void *chosen)
  *     {
@@ -24,7 +24,7 @@
  *         int status = tree_set_read(&trees, ..., &s->diag);
  *         if (status != ART_OK)
  *             goto out;
- *         session_notes(s);                          // what the reader noted goes out first
+ *         session_notes(s);                          // prints the notes of the reader first
  *         output_printf(&s->table, "index\tlog_q\n");
  *         ...
  *     out:
@@ -32,11 +32,11 @@
  *         return status;
  *     }
  *
- * A subcommand whose product is a table writes it to s->table (standard output). One whose
- * product is files calls session_begin with its prefix and suffixes before it reads anything
- * large: that refuses to overwrite inputs or existing results, opens <prefix>.log and prints the
- * start banner; it then writes its files with io/output.h at the paths session_path gives;
- * the end banner lists them. */
+ * A subcommand whose product is a table writes it to s->table (standard output). One whose product
+ * is files calls session_begin with its prefix and suffixes before it reads anything large: that
+ * refuses to overwrite inputs or existing results, opens <prefix>.log and prints the start banner;
+ * it then writes its files with io/output.h at the paths session_path gives; the end banner lists
+ * them. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 

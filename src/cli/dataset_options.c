@@ -4,12 +4,12 @@ const option DATASET_OPTIONS[] = {
     OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED | LOCAL,
                 "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
     OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
-                "PHYLIP names are the first ten columns"),
+                "PHYLIP names occupy exactly the first ten columns"),
     OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
-                "FASTA names are the whole header line"),
+                "FASTA names are the whole header line, not only the first word"),
     OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL,
-                "file with all names, one per line: the order in which taxa are attached "
-                "(lexicographic without it)"),
+                "file with all taxon names, one per line, in the order in which taxa are attached "
+                "(default: lexicographic)"),
     OPTION_END,
 };
 

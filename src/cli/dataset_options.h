@@ -14,7 +14,7 @@ typedef struct dataset_settings {
 
 extern const option DATASET_OPTIONS[]; /* -s --phylip-strict --full-names --taxon-order */
 
-/* Reads what they name. */
+/* Reads the files that they name. */
 int dataset_open(dataset *data, const dataset_settings *settings, diag *d);
 
 #endif

@@ -9,18 +9,18 @@
 const option EVALUATION_OPTIONS[] = {
     OPTION_HEADING("Evaluation"),
     OPTION_INT(evaluation_settings, particles, "--evidence-particles", OPTIONAL, 1, 1e7,
-               "draws behind one estimate of the evidence"),
+               "draws per estimate of the evidence"),
     OPTION_INT(evaluation_settings, repeats, "--evidence-repeats", OPTIONAL, 1, 1e5,
-               "how often it is estimated (infer --method collapsed: passes of ten such estimates, "
-               "at most)"),
+               "number of estimates (with infer --method collapsed: maximum number of passes of "
+               "ten estimates each)"),
     OPTION_SIZE(evaluation_settings, cache, "--cache-memory", LOCAL,
-                "memory for partial trees that are drawn again and again"),
+                "memory for caching partial trees that are drawn repeatedly"),
     OPTION_END,
 };
 
 const option SAMPLE_OPTIONS[] = {
     OPTION_INT(evaluation_settings, sample, "--posterior-sample", OPTIONAL, 1, 1e7,
-               "draws that are written"),
+               "number of posterior trees to write"),
     OPTION_END,
 };
 
@@ -30,12 +30,12 @@ int evaluation_check(session *s, const evaluation_settings *set, int estimates)
         return ART_OK;
     return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
                       "--evidence-particles %lld and --evidence-repeats %lld make more than %d "
-                      "draws -- lower one of them",
+                      "draws -- reduce one of them",
                       (long long)set->particles, (long long)set->repeats, INT32_MAX);
 }
 
-/* Appends a figure that there is: not bounds where some draws have no weight at all, and not what
- * a single repeat has none of. */
+/* Appends a value if it exists: there is no bound if some draws have weight 0, and no standard
+ * deviation of a single repeat. */
 static void add_figure(char *text, size_t size, const char *name, int decimals, double value)
 {
     const size_t used = strlen(text);
@@ -53,10 +53,10 @@ void evaluation_say(session *s, const evaluation *e)
     add_figure(k, sizeof k, "Pareto k", 2, v->pareto_k);
     log_info(&s->log,
              "log evidence %.3f%s, standard error %.3f\n"
-             "%s%s%seffective sample size %.0f of %ld%s, %zu distinct trees",
+             "%s%s%seffective sample size %.0f of %ld%s, %zu distinct tree%s",
              v->log_evidence, spread, v->log_evidence_se, *bounds ? "lower bounds: " : "",
              *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v->ess, v->total, k,
-             e->posterior.trees.count);
+             e->posterior.trees.count, e->posterior.trees.count == 1 ? "" : "s");
     evaluation_warn(s, e);
 }
 

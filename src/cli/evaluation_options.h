@@ -1,4 +1,5 @@
-/* evaluation_options.h: how the evidence is estimated, as options, and the figures for people. */
+/* evaluation_options.h: options for estimating the evidence, and the output of the results to the
+ * log. */
 #ifndef CLI_EVALUATION_OPTIONS_H
 #define CLI_EVALUATION_OPTIONS_H
 
@@ -16,11 +17,11 @@
 extern const option EVALUATION_OPTIONS[];
 extern const option SAMPLE_OPTIONS[]; /* --posterior-sample */
 
-/* Refuses what would be too many draws to count, before there is work that could be lost. A repeat
- * is so many estimates. */
+/* Refuses too many draws to count, before there is work that could be lost. A repeat consists of
+ * this many estimates. */
 int evaluation_check(session *s, const evaluation_settings *set, int estimates);
 
-/* The figures, in the log, with the warnings that belong to them; the latter alone. */
+/* Writes the results to the log with their warnings; or only the warnings. */
 void evaluation_say(session *s, const evaluation *e);
 void evaluation_warn(session *s, const evaluation *e);
 

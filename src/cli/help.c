@@ -15,7 +15,7 @@ bool help_wanted(int argc, char *const *argv)
     return false;
 }
 
-/* Text broken at blanks to WIDTH, each line but the first indented. */
+/* Text wrapped at spaces to WIDTH, every line except the first indented. */
 static void put_wrapped(output *o, const char *text, int indent)
 {
     int column = indent;

@@ -78,7 +78,7 @@ static void show(logger *l, log_level level, const char *head, const char *text)
     safe[n++] = '\n';
     if (l->file.path) {
         output_write(&l->file, safe, n);
-        (void)output_flush(&l->file); /* a failure is remembered, and reported by log_close */
+        (void)output_flush(&l->file); /* a failure is recorded and reported by log_close */
     }
     if (level <= l->level) {
         log_wipe(l);
@@ -129,7 +129,7 @@ void log_detail(logger *l, const char *format, ...)
     SAY(LOG_DETAIL, "");
 }
 
-/* The options that do what messages of the library advise. */
+/* The options that correspond to what messages of the library advise. */
 static const char *const ADVICE_OPTION[] = {
     [ADVICE_NONE] = NULL,
     [ADVICE_START_AGAIN] = "--redo",

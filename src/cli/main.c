@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A standard stream that the caller closed is filled, so that no file of ours takes its number
- * and messages go into it; opened the wrong way round, so that using it fails. */
+/* A standard stream that the caller closed is opened again, so that none of our files gets its
+ * number and receives messages; it is opened in the wrong direction, so that using it fails. */
 static void fill_standard_streams(void)
 {
     for (int fd = 0; fd < 3; fd++)

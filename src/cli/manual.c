@@ -84,15 +84,16 @@ static const char *const FILES[][2] = {
     {".report.html, .report.txt", "The result on one page, for the browser and the terminal."},
     {".model.safetensors", "The trained model."},
     {".ckp.safetensors", "Checkpoint of a run that is not finished."},
-    {".trees", "Sample of the posterior, NEXUS; all trees count the same."},
-    {".trprobs", "Topologies with their probabilities, as MrBayes writes them."},
+    {".trees", "Posterior sample of trees with equal weights, NEXUS."},
+    {".trprobs", "Topologies with their posterior probabilities, in the format of MrBayes."},
     {".contree", "Consensus tree with supports from 0 to 1, Newick."},
     {".con.tre", "The same with annotations, NEXUS, for FigTree."},
     {".map.nwk", "The most probable topology."},
-    {".splits.tsv", "Splits with their frequencies and lengths."},
+    {".splits.tsv", "Splits with their posterior probabilities and branch lengths."},
     {".trace.tsv", "One line per sampled tree, for Tracer."},
     {".metrics.jsonl", "One line per round, or per report interval of training."},
-    {".best.nwk, .scores.tsv", "Parsimony: the best trees; drawn trees with score and log q."},
+    {".best.nwk, .scores.tsv",
+     "Parsimony: the best trees; sampled trees with their score and log q."},
     {".json", "The results and settings."},
     {".log", "All messages."},
 };
@@ -106,13 +107,13 @@ static const char *const EXAMPLES[] = {
 };
 
 static const char *const EXIT_STATUS[][2] = {
-    {"0", "Done; also when a finished run is started again."},
-    {"1", "Failure while running: a full disk, no memory."},
-    {"2", "Bad usage or bad input; the message names it."},
-    {"3", "Results exist and there is no \\-\\-redo."},
+    {"0", "Success; also if a run that is already finished is started again."},
+    {"1", "Failure during the run, such as a full disk or lack of memory."},
+    {"2", "Invalid usage or input; the message explains it."},
+    {"3", "Results exist and \\-\\-redo was not given."},
     {"4", "Numerical failure."},
-    {"75",
-     "Stopped by a signal or at \\-\\-time\\-limit, with a checkpoint: the same command goes on."},
+    {"75", "Stopped by a signal or at \\-\\-time\\-limit, with a checkpoint: the same command "
+           "resumes the run."},
 };
 
 int manual_page(output *o)
@@ -120,16 +121,15 @@ int manual_page(output *o)
     int status = ART_OK;
     output_printf(o, ".TH ARTREEFORMER 1 \"\" \"artreeformer %s\" \"User Commands\"\n",
                   art_version());
-    output_text(o, ".SH NAME\nartreeformer \\- Bayesian inference of evolutionary trees\n"
-                   ".SH SYNOPSIS\n\\fBartreeformer\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n"
-                   ".SH DESCRIPTION\n"
-                   "Infers phylogenetic trees from nucleotide alignments with autoregressive "
-                   "models of tree topologies.\n"
-                   "Alignments are FASTA, PHYLIP or NEXUS, trees Newick or NEXUS, any of them "
-                   "gzipped; the format is seen from the content, and \\- is standard input.\n"
-                   "Results go to files \\fIprefix\\fR.* or, where they are a table, to standard "
-                   "output; messages go to standard error and \\fIprefix\\fR.log.\n"
-                   ".SH COMMANDS\n");
+    output_text(
+        o,
+        ".SH NAME\nartreeformer \\- Bayesian inference of evolutionary trees\n.SH "
+        "SYNOPSIS\n\\fBartreeformer\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\nInfers "
+        "phylogenetic trees from nucleotide alignments with autoregressive models of tree "
+        "topologies.\nAlignments can be in FASTA, PHYLIP or NEXUS format, trees in Newick or NEXUS "
+        "format, gzipped or not; the format is detected from the content, and \\- is standard "
+        "input.\nResults go to files \\fIprefix\\fR.* or, where they are a table, to standard "
+        "output; messages go to standard error and \\fIprefix\\fR.log.\n.SH COMMANDS\n");
     for (const command *const *c = COMMANDS; *c && status == ART_OK; c++)
         status = put_roff_command(o, *c);
     if (status == ART_OK)

@@ -8,8 +8,9 @@
 const option MODEL_OPTIONS[] = {
     OPTION_FILE(model_settings, path, "--network | --model", REQUIRED,
                 "trained network, the .model.safetensors file of a run"),
-    OPTION_CHOICE(model_settings, weights, "--weights", OPTIONAL, "average|last",
-                  "moving average of the weights, where the model has one, or the last ones"),
+    OPTION_CHOICE(
+        model_settings, weights, "--weights", OPTIONAL, "average|last",
+        "use the moving average of the weights, if the model has one, or the last weights"),
     OPTION_END,
 };
 
@@ -18,11 +19,11 @@ const option MODEL_SPEED_OPTIONS[] = {
     OPTION_CHOICE(model_settings, embedding, "--embedding", OPTIONAL, EMBEDDING_METHODS,
                   "how node embeddings are computed; the results agree to rounding"),
     OPTION_SIZE(model_settings, cache_memory, "--cache-memory", LOCAL,
-                "memory for partial trees that may come again; 0 for none"),
+                "memory for caching partial trees; 0 for no cache"),
     OPTION_END,
 };
 
-/* Every model has the default; another one only where there are node embeddings. */
+/* The default fits every model; another choice needs a model with node embeddings. */
 static int set_embedding(topology_model *m, int method, diag *d)
 {
     if (topology_model_can(m, TOPOLOGY_EMBEDDING))
@@ -30,7 +31,7 @@ static int set_embedding(topology_model *m, int method, diag *d)
     return method == EMBEDDING_PROJECTED
                ? ART_OK
                : diag_error(d, ART_ERR_UNSUPPORTED, (diag_place){0},
-                            "a model of kind '%s' has no node embeddings -- leave out --embedding",
+                            "a model of kind '%s' has no node embeddings -- remove --embedding",
                             topology_model_name(m));
 }
 

@@ -29,8 +29,8 @@ typedef struct model_input {
     pool *team;
 } model_input;
 
-/* Reads the model, says which it is, and freezes it: its weights stay as they are, and what is
- * learnt about partial trees is kept in at most cache_memory bytes. */
+/* Reads the model, reports its kind, and freezes it: its weights stay fixed, and the distributions
+ * of partial trees are cached in at most cache_memory bytes. */
 int model_input_open(model_input *in, session *s, const model_settings *settings);
 void model_input_close(model_input *in); /* safe on a zeroed one */
 

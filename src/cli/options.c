@@ -92,7 +92,7 @@ void option_key(char key[OPTION_NAME], const option *row)
         *c = (char)tolower((unsigned char)*c);
 }
 
-/* The number of the option of that name, -1 if there is none. */
+/* The index of the option with that name, -1 if there is none. */
 static int find_name(const option_set *s, const char *written)
 {
     char name[OPTION_NAME];
@@ -278,7 +278,7 @@ int options_set(option_set *s, option_item *item, const char *text, const char *
 int options_add_file(option_set *s, option_item *item, const char *path, diag *d)
 {
     if (!*path)
-        return diag_error(d, ART_ERR_USAGE, NOWHERE, "the name of a file is empty");
+        return diag_error(d, ART_ERR_USAGE, NOWHERE, "a file name is empty");
     option_files *files = option_target(s, item);
     const char **grown = mem_resize(files->path, (size_t)files->count + 1, sizeof *grown);
     if (!grown)
@@ -305,7 +305,7 @@ static int add_positional(option_set *s, const char *text, diag *d)
                       diag_quote(quoted, sizeof quoted, text, strlen(text)));
 }
 
-/* One option at argv[i]; returns how many arguments it took, or a negative status. */
+/* Parses the option at argv[i]; returns the number of arguments used, or a negative status. */
 static int parse_option(option_set *s, int argc, char *const *argv, int i, diag *d)
 {
     char name[OPTION_NAME];
@@ -357,7 +357,7 @@ static int check_required(option_set *s, diag *d)
     return status;
 }
 
-/* Standard input can be read once. */
+/* Standard input can be read only once. */
 static int check_standard_input(const option_set *s, diag *d)
 {
     int count = 0;

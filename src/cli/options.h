@@ -1,9 +1,9 @@
 /* options.h: command-line options from one table per subcommand.
  *
- * The table says everything there is to say about an option: its names, its type and range,
- * where its value is stored and one line of help. Parsing, help, settings files, the manual
- * page and the shell completion all read the table, so nothing is written twice. The settings
- * are a struct; a `static const` one of it holds the defaults.
+ * The table is the complete description of the options: their names, types and ranges, where their
+ * values are stored and one line of help each. Parsing, help, settings files, the manual page and
+ * the shell completion all read the table, so nothing is written twice. The settings are a struct;
+ * a `static const` one of it holds the defaults.
  *
  *     typedef struct settings {
  *         common_settings common;
@@ -27,12 +27,12 @@
  *     };
  *
  * Names are separated by blanks; the first long one, without its dashes, is the key in settings
- * files; names behind a '|' are accepted and not shown. A name without a dash is what is left
- * on the command line when the options are taken away: at most one per table, of kind FILES.
+ * files; names after a '|' are accepted but not shown. A name without a dash stands for the
+ * remaining arguments, after the options: at most one per table, of kind FILES.
  *
- * Strict: unknown options, unknown values, numbers out of range, an option given twice, a value
- * forgotten: all are errors that name what was found and, where there is one, the nearest name.
- * `--name value`, `--name=value` and `-n value` are understood; `--` ends the options. */
+ * Strict: unknown options, unknown values, numbers out of range, duplicate options and missing
+ * values are errors that name what was found and, if there is one, the nearest valid name. `--name
+ * value`, `--name=value` and `-n value` are understood; `--` ends the options. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -135,7 +135,7 @@ typedef struct option_item {
     const char *heading; /* the last one before it, NULL if none */
     size_t offset;       /* in the settings of the command, inclusions added up */
     bool given;
-    bool unused; /* has no meaning in this run */
+    bool unused; /* does not apply to this run */
 } option_item;
 
 /* A table with its inclusions flattened, and what was found for it. */
@@ -166,19 +166,19 @@ int options_set(option_set *s, option_item *item, const char *text, const char *
 /* Appends to a FILES option. */
 int options_add_file(option_set *s, option_item *item, const char *path, diag *d);
 
-/* The k-th name of an option, from 0, into name; false when there is none. Hidden ones, behind
- * the '|', come last and only if asked for. */
+/* Writes the k-th name of an option, from 0, to name; false if there is none. Hidden names, after
+ * the '|', come last and only if requested. */
 bool option_name(char name[OPTION_NAME], const option *row, int k, bool hidden);
 
 /* The key in settings files: the first long name without dashes; for files without a name, that
  * in lower case. */
 void option_key(char key[OPTION_NAME], const option *row);
 
-/* True for the option that takes what is left on the command line. */
+/* True for the option that takes the remaining arguments. */
 bool option_is_positional(const option *row);
 
-/* The present value as text, as it could be written on the command line; "" where there is none
- * (a text without value, a NaN, a list of files, a flag). */
+/* The current value as text, as it could be written on the command line; "" if there is none (a
+ * text without value, a NaN, a list of files, a flag). */
 void option_value(char value[OPTION_VALUE], const option_set *s, const option_item *item);
 
 /* True if the option of that name was given, on the command line or in the settings file. */
@@ -187,11 +187,11 @@ bool options_given(const option_set *s, const char *name);
 /* The files that an option names as inputs: none, one or several. Borrowed from the settings. */
 option_files option_inputs(const option_set *s, const option_item *item);
 
-/* The value an option is in, inside the settings. */
+/* The address of the value of an option in the settings. */
 void *option_target(const option_set *s, const option_item *item);
 
-/* The options of the table have no meaning here: an error that says `why` if one was given;
- * options_json leaves them out. */
+/* The options of the table do not apply here: gives an error with the reason `why` if one of them
+ * was given; options_json leaves them out. */
 int options_refuse(option_set *s, const option *table, const char *why, diag *d);
 
 #endif

@@ -15,12 +15,12 @@
 
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
-    OPTION_DURATION(
-        run_settings, time_limit, "--time-limit", LOCAL,
-        "stop after this long with a checkpoint, and the same command continues (infer --method "
-        "collapsed: have the answer by then, all sessions of the run together); 0 for no limit"),
+    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
+                    "stop after this time with a checkpoint; the same command resumes the run "
+                    "(with infer --method collapsed: finish within this time, summed over all "
+                    "sessions of the run); 0 for no limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
-                    "time between checkpoints, at least"),
+                    "minimum time between checkpoints"),
     OPTION_END,
 };
 
@@ -50,7 +50,7 @@ static void say_settings(program_run *p)
     buffer_init(&item);
     const char *key;
     json_t *value;
-    size_t line = 0; /* where the present one begins */
+    size_t line = 0; /* where the current one begins */
     buffer_text(&text, HEAD);
     json_object_foreach(json_object_get(p->identity, "settings"), key, value)
     {
@@ -58,7 +58,7 @@ static void say_settings(program_run *p)
         buffer_clear(&item);
         buffer_printf(&item, "%s %s", key, shown ? shown : "?");
         free(shown);
-        if (text.length - line + item.length > WIDTH - 3) { /* ", " before it, "," behind */
+        if (text.length - line + item.length > WIDTH - 3) { /* ", " before it, "," after it */
             buffer_text(&text, ",\n");
             line = text.length;
             buffer_text(&text, "  ");
@@ -72,16 +72,17 @@ static void say_settings(program_run *p)
     buffer_free(&text);
 }
 
-/* Which options there are, where the library says "start again" or "elsewhere". */
+/* The options to use where a message of the library says "start again" or "elsewhere". */
 static int name_options(session *s, int status)
 {
     if (status == ART_ERR_EXISTS || status == ART_ERR_MISMATCH)
-        diag_note(&s->diag, (diag_place){0},
-                  "--redo starts again and overwrites what is there; another --prefix keeps it");
+        diag_note(
+            &s->diag, (diag_place){0},
+            "--redo starts again and overwrites the existing files; another --prefix keeps them");
     return status;
 }
 
-/* Results or a checkpoint that are there already. */
+/* Results or a checkpoint that exist already. */
 static int look_for_earlier(program_run *p, const drive_settings *set)
 {
     session *s = p->session;
@@ -89,8 +90,7 @@ static int look_for_earlier(program_run *p, const drive_settings *set)
     if (!set->start_again)
         status = results_file_look(&p->is_finished, set->prefix, p->identity, &s->diag);
     if (!status && p->is_finished) {
-        log_info(&s->log, "%s.json: this run is finished already; --redo does it again",
-                 set->prefix);
+        log_info(&s->log, "%s.json: this run is already finished; --redo repeats it", set->prefix);
         return checkpoint_remove(set->prefix, &s->diag);
     }
     if (!status)
@@ -147,7 +147,7 @@ static drive_action look(void *context, const run_progress *now)
     char memory[FORMAT_SIZE];
     if (p->looks++ > 0)
         test_hook_piece();
-    if (p->looks == 2) /* after the first piece */
+    if (p->looks == 2) /* after the first piece of work */
         log_info(&p->session->log, "memory: %s so far",
                  format_bytes(memory, sizeof memory, peak_memory()));
     if (!now->is_done)
@@ -158,7 +158,7 @@ static drive_action look(void *context, const run_progress *now)
 static void resumed(void *context, const char *file, const run_progress *now)
 {
     program_run *p = context;
-    log_info(&p->session->log, "going on from %s at %s", file, now->place);
+    log_info(&p->session->log, "resuming from %s at %s", file, now->place);
 }
 
 static void report(void *context, const char *text)
@@ -175,7 +175,8 @@ int program_run_drive(program_run *p, run *work)
     progress_end(&p->line);
     const run_progress *last = &p->drive.last;
     if (status == ART_ERR_STOPPED)
-        log_warning(&s->log, "%s at %s; the checkpoint is written, and the same command%s goes on",
+        log_warning(&s->log,
+                    "%s at %s; a checkpoint has been written; the same command%s resumes the run",
                     p->drive.is_out_of_time ? "the time limit is reached" : "stopped by a signal",
                     last->place, s->common->redo ? " without --redo" : "");
     return name_options(s, status);

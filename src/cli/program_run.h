@@ -1,5 +1,5 @@
-/* program_run.h: a run (train/run.h) as infer, fit and parsimony drive it: files beside the prefix,
- * log, progress line, signals, options.
+/* program_run.h: a run (train/run.h) as infer, fit and parsimony drive it: output files, log,
+ * progress line, signals, options.
  *
  *     program_run p;
  *     status = program_run_open(&p, s, &o->run, main input, SUFFIXES, identity of the data);
@@ -12,7 +12,7 @@
  *     program_run_close(&p);
  *
  * The identity of a run is version, subcommand, settings that can change the results, data. A
- * checkpoint or finished results of another identity are never touched. */
+ * checkpoint or finished results with another identity are never changed. */
 #ifndef CLI_PROGRAM_RUN_H
 #define CLI_PROGRAM_RUN_H
 
@@ -20,11 +20,11 @@
 #include "cli/session.h"
 #include "train/drive.h"
 
-/* Options that such runs share. Results do not depend on them, but for a time limit of collapsed
+/* Options that such runs share. Results do not depend on them, except on a time limit of collapsed
  * inference, which is then part of the identity. */
 typedef struct run_settings {
     double time_limit;       /* seconds; 0 for none */
-    double checkpoint_every; /* seconds, at least */
+    double checkpoint_every; /* minimum number of seconds */
     int64_t report_every;    /* steps */
 } run_settings;
 
@@ -40,29 +40,29 @@ typedef struct program_run {
     session *session;
     pool *threads;
     json_t *identity;
-    bool is_finished; /* the same run ended before: there is nothing to do */
+    bool is_finished; /* the same run is already finished: there is nothing to do */
     drive drive;
     progress line;
     const char *stage; /* that the line shows; NULL at first */
     int looks;         /* of the observer, so far */
 } program_run;
 
-/* Takes over the reference to data. default_prefix as in session_begin; of the suffixes the first
- * is ".metrics.jsonl", the last ".json". time_limit_counts: it is part of what the run is. Listens
- * to signals and makes the pool. */
+/* Takes ownership of the reference to data. default_prefix as in session_begin; of the suffixes the
+ * first is ".metrics.jsonl", the last ".json". time_limit_counts: the time limit is part of the
+ * identity. Installs signal handlers and creates the pool. */
 int program_run_open(program_run *p, session *s, const run_settings *set,
                      const char *default_prefix, const char *const *suffixes,
                      bool time_limit_counts, json_t *data);
 
-/* To the end. ART_ERR_STOPPED when a signal or the time limit came first; then a checkpoint is
- * there. */
+/* Drives the run to its end. ART_ERR_STOPPED if a signal or the time limit stopped it first; a
+ * checkpoint has then been written. */
 int program_run_drive(program_run *p, run *work);
 
 /* The settings as a JSON text, to be freed; NULL if memory is short. */
 char *program_run_settings(const program_run *p);
 
-/* Writes <prefix>.json, last of all results (taken over; NULL is a failure to make them), and
- * removes the checkpoints. */
+/* Writes <prefix>.json after all other results (takes ownership; NULL means that they could not be
+ * created), and removes the checkpoints. */
 int program_run_end(program_run *p, json_t *results);
 
 void program_run_close(program_run *p); /* safe on a zeroed one */

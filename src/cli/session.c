@@ -54,7 +54,7 @@ char *session_path(const session *s, const char *suffix)
     return asprintf(&path, "%s%s", s->prefix, suffix) < 0 ? NULL : path;
 }
 
-/* The input that is the given file, or NULL. */
+/* The input file that is the given file, or NULL. */
 static const char *same_input(const session *s, const struct stat *file)
 {
     struct stat info;

@@ -24,11 +24,11 @@ struct session {
 int session_run(const command *c, int argc, char **argv, int first);
 
 /* For a run that writes files: `<prefix><suffix>` for each suffix (".contree", ...; NULL at the
- * end) and `<prefix>.log`. The prefix is --prefix or else that of default_prefix (the main
- * input; "-" becomes "stdin"). ART_ERR_USAGE if an input would be overwritten, ART_ERR_EXISTS if
- * one exists and there is no --redo. keep_log as log_open: -1 for a new run that adds to the
- * log, else the length that a checkpoint says; then what exists is of the same run and may be
- * overwritten. Suffixes are borrowed. */
+ * end) and `<prefix>.log`. The prefix is --prefix or else that of default_prefix (the main input;
+ * "-" becomes "stdin"). ART_ERR_USAGE if an input would be overwritten, ART_ERR_EXISTS if one
+ * exists and there is no --redo. keep_log as log_open: -1 for a new run that adds to the log,
+ * otherwise the length stated by a checkpoint; existing files then belong to the same run and may
+ * be overwritten. Suffixes are borrowed. */
 int session_begin(session *s, const char *default_prefix, const char *const *suffixes,
                   int64_t keep_log);
 
@@ -41,7 +41,7 @@ char *session_path(const session *s, const char *suffix);
 /* Prints the notes, warnings and errors collected in s->diag, and clears it. */
 void session_notes(session *s);
 
-/* The number of threads asked for, with AUTO resolved; and a pool of as many. */
+/* The number of threads requested, with AUTO resolved; and a pool of that many. */
 int session_threads(const session *s);
 int session_pool(session *s, pool **p);
 

@@ -53,7 +53,7 @@ static int set_scalar(option_set *s, option_item *item, const char *key, const j
     char buffer[OPTION_NAME];
     const char *text = value_text(buffer, value);
     if (!text || (is_text_kind(item->row->kind) && !json_is_string(value)))
-        return diag_error(d, ART_ERR_INPUT, place, "setting '%s' has a value of the wrong type",
+        return diag_error(d, ART_ERR_INPUT, place, "the value of setting '%s' has the wrong type",
                           key);
     int status = options_set(s, item, text, key, place, d);
     return status == ART_ERR_USAGE ? ART_ERR_INPUT : status;
@@ -92,7 +92,7 @@ int settings_file_read(option_set *s, const char *path, diag *d)
     s->settings_file = root;
     if (!json_is_object(root))
         return diag_error(d, ART_ERR_INPUT, place,
-                          "a settings file is one JSON object, { \"option\": value, ... }");
+                          "a settings file must be one JSON object, { \"option\": value, ... }");
     bool given[OPTIONS_MAX];
     for (int i = 0; i < s->count; i++)
         given[i] = s->item[i].given;

@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SAME_WISH = 100 }; /* milliseconds between two signals that ask to stop */
+enum { SAME_WISH = 100 }; /* minimum time in milliseconds between two separate requests to stop */
 
 static atomic_bool stop, save;
-static _Atomic int64_t first; /* when a stop was asked for, in milliseconds */
+static _Atomic int64_t first; /* when a stop was requested, in milliseconds */
 
-/* Only what may be called in a handler. */
+/* Calls only functions that are allowed in a signal handler. */
 static int64_t milliseconds(void)
 {
     struct timespec time;
@@ -42,7 +42,7 @@ void signals_listen(void)
         const int number = listened[i];
         const bool is_ignored =
             sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-        /* what the parent ignores (nohup ignores SIGHUP) stays ignored */
+        /* signals that the parent ignores (nohup ignores SIGHUP) stay ignored */
         if (is_ignored && (number == SIGINT || number == SIGHUP))
             continue;
         action = (struct sigaction){.sa_handler = take_note, .sa_flags = SA_RESTART};

@@ -5,17 +5,18 @@
 #include <string.h>
 
 const option TRAINING_OPTIONS[] = {
-    OPTION_CHOICE(training_settings, preset, "--preset", OPTIONAL, "standard|paper",
-                  "paper: the published schedule to the letter; options given besides win"),
+    OPTION_CHOICE(
+        training_settings, preset, "--preset", OPTIONAL, "standard|paper",
+        "paper: exactly the published schedule; options given explicitly take precedence"),
     OPTION_INT(training_settings, steps, "--steps", OPTIONAL, 1, 4e9, "training steps"),
     OPTION_REAL(training_settings, tree_rate, "--tree-rate", OPTIONAL, OPTION_ABOVE_0, 1,
                 "learning rate of the tree model"),
     OPTION_REAL(training_settings, decay, "--decay", OPTIONAL, OPTION_ABOVE_0, 1,
                 "factor on the learning rates ..."),
     OPTION_INT(training_settings, decay_every, "--decay-every", OPTIONAL, 0, 4e9,
-               "... after every so many steps; 0 for never"),
+               "... applied after this many steps, repeatedly; 0 for never"),
     OPTION_REAL(training_settings, clip, "--clip", OPTIONAL, 0, 1e9,
-                "largest norm of a gradient; 0 for no limit"),
+                "maximum norm of the gradient; 0 for no limit"),
     OPTION_END,
 };
 
@@ -23,7 +24,7 @@ const option NETWORK_OPTIONS[] = {
     OPTION_INT(training_settings, hidden, "--hidden", OPTIONAL, 1, 4096,
                "hidden size of the tree model"),
     OPTION_INT(training_settings, heads, "--heads", OPTIONAL, 1, 64,
-               "heads of its attention; divides the hidden size"),
+               "attention heads of the tree model; must divide the hidden size"),
     OPTION_END,
 };
 
@@ -32,13 +33,14 @@ const option VARIATIONAL_OPTIONS[] = {
                "trees drawn in each step"),
     OPTION_CHOICE(variational_options, estimator, "--estimator", OPTIONAL,
                   "vimco|vimco-arithmetic|rws",
-                  "gradient of the tree model: VIMCO with geometric or arithmetic control, or RWS"),
+                  "gradient estimator of the tree model: VIMCO with geometric or arithmetic "
+                  "control variate, or RWS"),
     OPTION_INT(variational_options, anneal, "--anneal", OPTIONAL, 0, 4e9,
-               "steps over which the data's weight rises to 1; 0 for none"),
+               "annealing steps, over which the weight of the data rises to 1; 0 for none"),
     OPTION_END,
 };
 
-/* What all published runs have in common. */
+/* Settings common to all published runs. */
 static const preset_value PUBLISHED[] = {
     {"tree-rate", PRESET_TEXT(PUBLISHED_RATE)},
     {"decay", PRESET_TEXT(PUBLISHED_DECAY)},
@@ -77,12 +79,12 @@ int training_settle(session *s, const training_settings *o, const variational_op
         return status;
     if (o->hidden % o->heads)
         return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
-                          "--hidden %lld is not divisible by --heads %lld -- choose them so",
+                          "--hidden %lld is not divisible by --heads %lld -- change one of them",
                           (long long)o->hidden, (long long)o->heads);
     if (variational && variational->estimator != ESTIMATOR_RWS && variational->particles < 2)
         return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
                           "VIMCO compares particles with each other and needs at least two -- "
-                          "raise --particles, or choose --estimator rws");
+                          "increase --particles, or choose --estimator rws");
     return ART_OK;
 }
 

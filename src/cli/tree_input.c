@@ -6,8 +6,8 @@
 
 const option TREE_INPUT_OPTIONS[] = {
     OPTION_REAL(tree_input_settings, burnin, "--burnin -bi", OPTIONAL, 0, 1e9,
-                "trees to leave out at the beginning of every file without weights: a number, or "
-                "a share of them if below 1"),
+                "burn-in: trees to discard at the beginning of every file without weights; a "
+                "number of trees, or a fraction if below 1"),
     OPTION_END,
 };
 
@@ -20,8 +20,9 @@ int tree_input_options(tree_options *out, const tree_input_settings *settings, t
     else
         out->burnin_trees = (size_t)settings->burnin;
     if (settings->burnin >= 1 && settings->burnin != floor(settings->burnin))
-        return diag_error(d, ART_ERR_USAGE, (diag_place){0},
-                          "--burnin: bad value %g -- expected a whole number, or a share below 1",
-                          settings->burnin);
+        return diag_error(
+            d, ART_ERR_USAGE, (diag_place){0},
+            "--burnin: bad value %g -- expected a whole number, or a fraction below 1",
+            settings->burnin);
     return ART_OK;
 }

@@ -1,4 +1,4 @@
-/* affordable.h: how many trees a piece of work can deal with, where there are many taxa. */
+/* affordable.h: how many trees a piece of work can process with many taxa. */
 #ifndef COLLAPSED_AFFORDABLE_H
 #define COLLAPSED_AFFORDABLE_H
 

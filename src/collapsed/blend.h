@@ -1,4 +1,4 @@
-/* blend.h: better estimates of the evidence g of the trees that matter in a table.
+/* blend.h: better estimates of the evidence g of the most probable trees in a table.
  *
  * Sampling (branch/topology_evidence.h) is unbiased but noisy; Laplace's approximations are not
  * noisy, and their error is nearly the same for all trees of a data set. With a_i an
@@ -21,10 +21,10 @@
 #include "collapsed/tree_table.h"
 #include "branch/evidence_batch.h"
 
-/* What is known of one tree of the table besides its laplace. */
+/* The data of one tree of the table other than its laplace. */
 typedef struct tree_estimate {
     size_t tree;
-    double full;       /* full Laplace approximation; NaN if it was not made */
+    double full;       /* full Laplace approximation; NaN if it was not computed */
     double laplace;    /* the diagonal one, as trees without draws have it */
     double stands_for; /* trees like this one that have no draws: (1 - w) / w if it was drawn with
                           probability w */
@@ -36,8 +36,8 @@ typedef struct approximation {
     double offset;       /* c */
     double offset_error; /* its standard error */
     double scatter;      /* the square root of v */
-    double error;        /* the same, nothing taken away for few draws: of trees without any */
-    double variance;     /* of one draw's weight over its mean squared */
+    double error;    /* the same without the correction for few draws: for trees without draws */
+    double variance; /* of one draw's weight over its mean squared */
 } approximation;
 
 typedef struct table_improvement {
@@ -45,7 +45,7 @@ typedef struct table_improvement {
     double share; /* of the table's weight, before */
     approximation full, diagonal;
     double ess;     /* mean effective sample size per draw */
-    int64_t failed; /* trees without a mode, left as they were */
+    int64_t failed; /* trees for which no mode was found, left unchanged */
 } table_improvement;
 
 /* Sets g and error of the given trees, and the table's offset for the others. All earlier g are

@@ -110,8 +110,8 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
         snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
     else
         snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
-    snprintf(out->place, sizeof out->place, "round %d, %s, %zu trees", r->n_rounds + 1,
-             STAGE[r->stage], r->table.count);
+    snprintf(out->place, sizeof out->place, "round %d, %s, %zu tree%s", r->n_rounds + 1,
+             STAGE[r->stage], r->table.count, r->table.count == 1 ? "" : "s");
 }
 
 static void final_progress(const collapsed_run *c, run_progress *out)
@@ -127,13 +127,13 @@ static void final_progress(const collapsed_run *c, run_progress *out)
         out->done = tree_sampler_draws(f->sampler);
     out->total = fits ? (double)c->set.final.length_steps : 0;
     if (f && !fits)
-        snprintf(out->detail, sizeof out->detail, "standard error %.4f (wanted %.4f)",
+        snprintf(out->detail, sizeof out->detail, "standard error %.4f (target %.4f)",
                  tree_sampler_error(f->sampler), c->set.error);
     if (fits)
         snprintf(out->place, sizeof out->place, "step %.0f of %.0f of fitting branch lengths",
                  out->done, out->total);
     else
-        snprintf(out->place, sizeof out->place, "the answer after %.0f draws", out->done);
+        snprintf(out->place, sizeof out->place, "final sampling, %.0f draws", out->done);
 }
 
 static void progress(const run *r, run_progress *out)
@@ -174,17 +174,18 @@ static int report(run *r, run_report *out)
     const round_figures *now = &c->rounds->round[c->reported++];
     char missed[64] = "";
     if (now->missed > 0)
-        snprintf(missed, sizeof missed, ", %.2g had no room in the table", now->missed);
+        snprintf(missed, sizeof missed, ", of which %.2g did not fit in the table", now->missed);
     snprintf(out->text, sizeof out->text,
-             "round %d: %.0f trees, log evidence %.3f by the table and %.3f (%.3f) by the network; "
-             "new weight %.2g (wanted %.2g) in %.0f new trees%s, network %.3g nats from the table, "
-             "expected error %.2g (%.2g)%s",
+             "round %d: %.0f trees, log evidence %.3f from the table and %.3f (standard error "
+             "%.3f) from the network; new posterior weight %.2g (target %.2g) in %.0f new trees%s, "
+             "network %.3g nats from the table, expected standard error %.2g (target %.2g)%s",
              c->reported, now->trees, now->log_table, now->log_network, now->network_error,
              now->new_mass, set->rounds.new_mass, now->new_trees, missed, now->fit_kl, now->error,
              set->error,
-             now->done == 0             ? ""
-             : now->error <= set->error ? ": all criteria hold"
-                                        : ": the table is full, the final sampling does the rest");
+             now->done == 0 ? ""
+             : now->error <= set->error
+                 ? ": all criteria are met"
+                 : ": the table is full; the final sampling corrects for the missing trees");
     out->step = (int64_t)now->steps;
     out->metrics = round_json(now);
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
@@ -202,7 +203,7 @@ static int fields(run *r, saved_state *s)
         if (c->rounds->table.count)
             c->value = rounds_log_table(c->rounds);
         if (has_final && c->rounds->stage != ROUNDS_DONE)
-            state_refuse(s, "final sampling before the end of the rounds");
+            state_refuse(s, "final sampling, but the rounds have not ended");
         else if (has_final)
             state_fail(s, begin_final(c));
     }

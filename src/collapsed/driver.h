@@ -8,8 +8,8 @@
  *     r->ops->free(r);
  *
  * Everything that the next piece of work depends on is saved between any two of them, and is the
- * same on any number of threads. Time has an influence on results in one way: with a time limit,
- * or when asked to finish, the rounds end early, and then the passes of the final sampling. */
+ * same on any number of threads. Time affects the results in only one way: with a time limit, or
+ * when asked to finish, the rounds end early, and then the passes of the final sampling. */
 #ifndef COLLAPSED_DRIVER_H
 #define COLLAPSED_DRIVER_H
 
@@ -30,11 +30,11 @@ typedef struct collapsed_problem {
 int collapsed_run_create(run **out, const collapsed_problem *problem,
                          const collapsed_settings *settings, pool *threads);
 
-/* Once the run is done: the answer; *out is safe to free (posterior_free) in any case. */
+/* Once the run is done: the results; *out is safe to free (posterior_free) in any case. */
 int collapsed_run_finish(run *r, answer *out);
 
-/* What is reported besides the evidence: the rounds, the table, the search. A new object, NULL if
- * memory is short. */
+/* Further results in addition to the evidence: the rounds, the table, the search. A new object,
+ * NULL if memory is short. */
 json_t *collapsed_run_facts(const run *r, const answer *found);
 
 #endif

@@ -153,7 +153,7 @@ int final_sampling_fields(final_sampling *a, saved_state *s)
     tree_sampler_fields(a->sampler, s);
     state_bool(s, "final.fits_lengths", &fits_lengths);
     if (state_loaded(s) && fits_lengths && !is_over(a))
-        state_refuse(s, "branch lengths fitted before the last pass");
+        state_refuse(s, "branch-length model fitted before the last pass");
     if (state_loaded(s) && fits_lengths) {
         a->stage = FINAL_LENGTHS;
         state_fail(s, begin_lengths(a));

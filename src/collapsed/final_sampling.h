@@ -1,6 +1,6 @@
-/* final_sampling.h: collapsed inference from the end of its rounds (rounds.h) to the answer:
- * passes of the sampler (sampler.h) until the error is as wanted, and the model of branch
- * lengths, for draws beyond the table, fitted to the draws of the last pass.
+/* final_sampling.h: the final part of collapsed inference, after its rounds (rounds.h): passes of
+ * the sampler (sampler.h) until the target standard error is reached; then the branch-length model,
+ * which gives lengths to trees outside the table, is fitted to the draws of the last pass.
  *
  *     final_sampling *a;
  *     status = final_sampling_create(&a, c, branches, &names);
@@ -52,12 +52,12 @@ void final_sampling_free(final_sampling *a); /* NULL is fine */
 
 int final_sampling_advance(final_sampling *a, diag *d);
 
-/* Everything the next piece depends on, beside what rounds_fields has, as fields of a saved state,
- * but for a hurry: who goes on may have more time. Loading is for one that was just made, from a
- * table that was loaded before. */
+/* Everything the next piece depends on, in addition to rounds_fields, as fields of a saved state,
+ * except a request to finish: a resumed run may have more time. Load only into a newly created
+ * object, after its table has been loaded. */
 int final_sampling_fields(final_sampling *a, saved_state *s);
 
-/* The pass, or the step, that is under way is the last. There is at least one of each. */
+/* The current pass or step will be the last. There is at least one of each. */
 void final_sampling_finish_now(final_sampling *a);
 
 /* Once it is done. *out is safe to free in any case. */

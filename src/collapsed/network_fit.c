@@ -223,7 +223,7 @@ static void best_fields(network_fit *f, saved_state *s)
     bool has_best = f->best != NULL;
     state_bool(s, "fit.has_best", &has_best);
     if (state_loaded(s) && f->polishing && !has_best)
-        state_refuse(s, "polishing without the best weights");
+        state_refuse(s, "final fit without its best weights");
     if (state_loaded(s) && has_best)
         state_fail(s, make_best(f));
     state_f64(s, "fit.best_gap", &f->best_gap);

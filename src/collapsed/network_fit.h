@@ -1,8 +1,9 @@
 /* network_fit.h: the network q fitted to the table of topologies, by weighted maximum likelihood.
  *
- * In every round from where the last one left it, until the gap KL(table || q) is as wanted or
- * does not fall any more; in the end it may be polished, in larger batches and with a rate that
- * falls where the gap does not. An average of the weights is kept beside them; gaps are its.
+ * Every round continues the fit of the last one, until the divergence KL(table || q) reaches its
+ * target or no longer decreases; at the end the network may be polished: fitted further with larger
+ * batches and a learning rate that is reduced when the divergence does not decrease. A moving
+ * average of the weights is also kept; divergences are measured with it.
  *
  *     network_fit f;
  *     network_fit_init(&f, q, &settings, threads);
@@ -11,7 +12,7 @@
  *         status = network_fit_step(&f, false, &over, d);
  *     network_fit_free(&f);
  *
- * The table may grow between network_fit_begin and the last step, but what it had must stay. */
+ * The table may grow between network_fit_begin and the last step, but no tree may be removed. */
 #ifndef COLLAPSED_NETWORK_FIT_H
 #define COLLAPSED_NETWORK_FIT_H
 
@@ -33,10 +34,10 @@ typedef struct network_fit {
     int64_t before;    /* its steps when this fit began */
     bool polishing;    /* this fit */
     double rate;       /* of polishing, before it falls with the steps */
-    double fit_kl;     /* the last that was measured; +inf before */
-    double gap_before; /* the one that it is compared with */
+    double fit_kl;     /* the last divergence measured; +inf before the first */
+    double gap_before; /* the divergence it is compared with */
     real *best;        /* [parameters] that had .. */
-    double best_gap;   /* .. the least gap while polishing; NULL before */
+    double best_gap;   /* .. the smallest divergence during polishing; NULL before */
 } network_fit;
 
 /* Uses the seed, the part `fit` and the affordable sizes. q (initialised) and threads are borrowed.
@@ -48,14 +49,14 @@ void network_fit_free(network_fit *f); /* safe on a zeroed one */
 /* Steps made in all fits. */
 int64_t network_fit_steps(const network_fit *f);
 
-/* A fit, or polishing, to the table as it is now. */
+/* Begins a fit, or polishing, to the current table. */
 int network_fit_begin(network_fit *f, const tree_table *t, bool polishing);
 
-/* One step. It is the last, and *over true, if the fit is as good as wanted, does not get better,
- * or there is hurry; then the gap is known. */
+/* One step. It is the last, and *over becomes true, if the fit has reached its target, no longer
+ * improves, or has to finish now; the divergence is then known. */
 int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d);
 
-/* Exchanges the weights with their average; call it twice to come back. */
+/* Exchanges the weights with their average; a second call undoes it. */
 void network_fit_swap(network_fit *f);
 
 /* Everything the next step depends on, as fields of a saved state. The table must be loaded

@@ -287,7 +287,8 @@ int rounds_fields(rounds *c, saved_state *s)
     state_log_mean(s, "rounds.missed", &c->missed);
     figures_fields(c, s);
     if (state_loaded(s) && !stage_is_right(c))
-        state_refuse(s, "stage %d after %d rounds, which cannot be", (int)c->stage, c->n_rounds);
+        state_refuse(s, "stage %d after %d rounds, which is impossible", (int)c->stage,
+                     c->n_rounds);
     if (s->is_loading)
         c->has_draws = false; /* they are a function of the round */
     tree_table_fields(&c->table, s);

@@ -1,17 +1,16 @@
 /* rounds.h: inference over topologies alone, branch lengths integrated out (docs/collapsed.md).
  *
- * A table of topologies with their evidence g is filled by exploration (search.h); the network q
- * is fitted to the table's normalised exp g; draws from q, which can reach any tree, show what
- * the table misses and extend it. That is a round; rounds follow until the criteria hold:
+ * A table of topologies with their evidence g is filled by exploration (search.h); the network q is
+ * fitted to the table's normalised exp g; draws from q, which can reach any tree, show what the
+ * table misses and extend it. This is one round; rounds are repeated until these criteria are met:
  *
- *     news   the share of the posterior's weight in trees that a round's draws brought
- *     agree  |log Z by the table's sum - log Z by importance sampling from q, without what a full
- *            table missed|, or within three standard errors of the latter
- *     error  the standard error that the final answer will have (sampler.h), unless it comes
- *            of what a full table missed
+ *     news   the fraction of the posterior in new trees found by the draws of a round
+ *     agree  |log Z as the sum over the table - log Z by importance sampling from q, without what a
+ * full table missed|, or within three standard errors of the latter error  the expected standard
+ * error of the final estimate (sampler.h), unless it is due of what a full table missed
  *
- * After the rounds the network may be polished (network_fit.h). The answer does not need that; who
- * wants the network itself does.
+ * After the rounds the network may be polished (network_fit.h). This is not needed for the
+ * estimates, only if the network itself is to be used.
  *
  *     rounds *c;
  *     status = rounds_create(&c, &problem, &alignment, taxon, trees, &settings, threads);
@@ -19,9 +18,9 @@
  *         status = rounds_advance(c, d);          a second of work, more or less
  *     rounds_free(c);
  *
- * Everything that the next piece of work depends on is saved between any two of them, and the
- * same on any number of threads. rounds_finish_now ends the rounds early: that is how a time
- * limit is kept, and the only way in which time has an influence on results. */
+ * Everything that the next piece of work depends on is saved between any two of them, and is the
+ * same on any number of threads. rounds_finish_now ends the rounds early: this is how a time limit
+ * is kept, and the only way in which time affects results. */
 #ifndef COLLAPSED_ROUNDS_H
 #define COLLAPSED_ROUNDS_H
 
@@ -45,16 +44,16 @@ typedef enum rounds_stage {
 typedef struct round_figures {
     double trees;         /* in the table, at the end */
     double steps;         /* of fitting so far */
-    double log_table;     /* log evidence by the table's sum, before the draws */
+    double log_table;     /* log evidence as the sum over the table, before the draws */
     double log_network;   /* log evidence by importance sampling from q alone */
     double network_error; /* its standard error */
     double new_trees;     /* that the draws brought */
-    double new_mass;      /* their share of the weight, by importance sampling */
-    double missed;        /* the share of new trees that the table did not take: it is full */
-    double spread;        /* standard deviation of one draw's weight outside the table, over Z */
-    double fit_kl;        /* KL(table || q) */
-    double error;         /* expected standard error of the final answer */
-    double done;          /* 1 if all criteria hold */
+    double new_mass;      /* their fraction of the weight, by importance sampling */
+    double missed; /* the fraction in new trees that were not added because the table is full */
+    double spread; /* standard deviation of one draw's weight outside the table, over Z */
+    double fit_kl; /* KL(table || q) */
+    double error;  /* expected standard error of the final estimate */
+    double done;   /* 1 if all criteria hold */
 } round_figures;
 
 enum { ROUNDS_MOST = 64 };
@@ -80,12 +79,12 @@ typedef struct rounds {
     int n_rounds;
     round_figures round[ROUNDS_MOST];
     int64_t expanded_before; /* at the beginning of the round */
-    int64_t looked;          /* draws of the round that have been dealt with */
-    int64_t found;           /* new trees that they brought: those with the mark TREE_DRAWN */
+    int64_t looked;          /* draws of the round that have been processed */
+    int64_t found;           /* new trees among them: those with the mark TREE_DRAWN */
     log_mean weights;        /* of the draws, by g */
     log_mean outside;        /* the same, 0 for those that were in the table */
     log_mean missed;         /* the same, 0 for those that are in it now */
-    size_t improved;         /* trees that were weighed in the round */
+    size_t improved;         /* trees whose evidence was estimated in the round */
     double inside;           /* standard deviation of a draw's weight in the table, over its mean */
 } rounds;
 
@@ -103,18 +102,18 @@ double rounds_answer_draws(const rounds *c);
 /* A piece of work. */
 int rounds_advance(rounds *c, diag *d);
 
-/* The rounds end as soon as they can. */
+/* The rounds end as soon as possible. */
 void rounds_finish_now(rounds *c);
 
-/* The criteria news and agree hold: the draws of that round found nothing that matters and that
- * the table could take. */
+/* The criteria news and agree hold: the draws of that round found no trees with considerable
+ * probability that fit in the table. */
 bool rounds_is_complete(const rounds *c, const round_figures *r);
 
-/* log evidence by the table's sum. O(trees). */
+/* log evidence as the sum over the table. O(trees). */
 double rounds_log_table(const rounds *c);
 
-/* The tree model gets the average of its weights, for good: the one to draw from at the end. Once
- * is enough. */
+/* Permanently sets the tree model to the average of its weights, from which the final draws are
+ * made. Further calls do nothing. */
 void rounds_use_averaged_weights(rounds *c);
 
 /* Everything that the next piece of work depends on, as fields of a saved state. */

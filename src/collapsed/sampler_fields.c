@@ -78,11 +78,11 @@ static void place_fields(tree_sampler *s, saved_state *to)
     const int most[] = {network, s->n_outside, table, s->kept}; /* of next, by stage */
     state_int_in(to, "sampler.next", &s->next, 0, most[s->stage]);
     if (state_loaded(to) && s->stage == SAMPLER_SCREEN && s->kept > s->next)
-        state_refuse(to, "more draws kept than were looked at");
+        state_refuse(to, "more draws kept than were examined");
     state_i32_array(to, "sampler.outside_draw", s->outside_draw, (size_t)network, 1);
     for (int i = 0; i < s->n_outside && state_loaded(to); i++)
         if (s->outside_draw[i] < 0 || s->outside_draw[i] >= network)
-            state_refuse(to, "sampler.outside_draw has a draw that there is not");
+            state_refuse(to, "sampler.outside_draw refers to a draw that does not exist");
 }
 
 /* The weights of the passes that are done. */
@@ -91,7 +91,7 @@ static void weight_fields(tree_sampler *s, saved_state *to)
     const size_t k = (size_t)s->batch.k;
     const size_t passes = state_rows(to, "sampler.weight", (size_t)s->passes, k);
     if (passes >= INT32_MAX / k)
-        state_refuse(to, "%zu passes, more than there can be", passes);
+        state_refuse(to, "%zu passes, more than possible", passes);
     if (state_loaded(to)) {
         s->passes = (int)passes;
         state_fail(to, tree_sampler_room(s, s->passes + 1));

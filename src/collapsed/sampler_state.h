@@ -7,16 +7,16 @@
 /* The pieces of a pass, in order. */
 typedef enum sampler_stage {
     SAMPLER_DRAW,    /* trees from the network */
-    SAMPLER_SCREEN,  /* those of them outside the table that are worth the work */
+    SAMPLER_SCREEN,  /* those outside the table that are worth evaluating */
     SAMPLER_TABLE,   /* branch lengths for the draws from the table */
     SAMPLER_OUTSIDE, /* and for those outside */
 } sampler_stage;
 
 /* Consecutive draws of one tree: where their results go. */
 typedef struct draw_group {
-    int64_t tree; /* of the table; -1 outside, where every draw is an draw_group */
+    int64_t tree; /* of the table; -1 outside, where every draw is a draw_group */
     int first, n; /* draws of the stratum, in its order */
-    int lengths;  /* drawn for each of them, of which one stands for all */
+    int lengths;  /* drawn for each of them, of which one represents all */
 } draw_group;
 
 struct tree_sampler {
@@ -39,7 +39,7 @@ struct tree_sampler {
     int n_outside;         /* draws outside the table */
     int kept;              /* of these, after screening */
     particles batch;       /* [repeats K], by repeat */
-    int32_t *place;        /* [K] a permutation: where a draw stands in its repeat */
+    int32_t *place;        /* [K] a permutation: the position of a draw in its repeat */
     int64_t *pick;         /* [repeats k_table] trees of the table */
     int32_t *drawn;        /* [repeats k_network][N-3] of the network */
     double *log_q;         /* [repeats k_network] */
@@ -53,14 +53,14 @@ struct tree_sampler {
     double *log_weight, *log_likelihood; /* [CHUNK_DRAWS] */
 };
 
-/* The trees of the table for the pass that is under way, in steps of its cumulative distribution,
- * and the places of all draws: a function of log_p and the number of the pass. */
+/* The trees of the table for the current pass, in intervals of its cumulative distribution, and the
+ * positions of all draws: a function of log_p and the number of the pass. */
 void tree_sampler_pick(tree_sampler *s);
 
-/* Puts in log_p and estimate what the table says of tree i, before any draws. */
+/* Sets log_p and estimate of tree i from the table, before any draws. */
 void tree_sampler_forget(tree_sampler *s, size_t i);
 
-/* Room for the weights of so many passes. */
+/* Makes room for the weights of this many passes. */
 int tree_sampler_room(tree_sampler *s, int passes);
 
 #endif

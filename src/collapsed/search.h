@@ -1,13 +1,13 @@
-/* search.h: finds the topologies that hold the posterior's weight.
+/* search.h: finds the topologies with most of the posterior probability.
  *
- * Climbs start from random stepwise-addition trees (pars/stepwise.h) and go uphill in the
- * diagonal Laplace approximation of the evidence, by interchanges and, where these lead no
- * further, by subtree moves. Around the peaks the neighbourhoods are expanded, best tree
- * first: all interchanges are scored cheaply (branch/branch_moves.h), and those within a window
- * below the best tree enter the table by that score, to be fitted wholly when their own turn
- * comes. The best trees are also widened: the same with subtree moves, fitted at once. New
- * starts follow until they bring nothing new, and at last the scores that still stand in for
- * fits are replaced.
+ * Climbs start from random stepwise-addition trees (pars/stepwise.h) and go uphill in the diagonal
+ * Laplace approximation of the evidence, by nearest-neighbour interchanges and, when these give no
+ * improvement, by subtree moves. Around the peaks the neighbourhoods are expanded, best tree first:
+ * all interchanges are scored cheaply (branch/branch_moves.h), and those within a window below the
+ * best tree enter the table with that score, to be fully fitted when they are expanded themselves.
+ * The best trees are also widened: the same with subtree moves, fitted immediately. New starts
+ * follow until they find nothing new, and finally the remaining approximate scores are replaced by
+ * fits.
  *
  *     tree_search *x;
  *     collapsed_settings set = collapsed_defaults(seed);
@@ -18,10 +18,10 @@
  *         status = tree_search_expand(x, &found);
  *     tree_search_free(x);
  *
- * Work is done in rounds: what a round looks at is fixed before it begins, its tasks do not
- * see each other, and what they bring enters the table in the order of the tasks. So the table
- * is the same, bit for bit, on any number of threads. Between rounds everything that is to be
- * known is in the table and in a few counters: tree_search_fields. */
+ * Work is done in rounds: the trees of a round are fixed before it begins, its tasks are
+ * independent, and their results enter the table in the order of the tasks. So the table is the
+ * same, bit for bit, on any number of threads. Between rounds the whole state is in the table and
+ * in a few counters: tree_search_fields. */
 #ifndef COLLAPSED_SEARCH_H
 #define COLLAPSED_SEARCH_H
 
@@ -35,9 +35,9 @@ typedef struct search_counts {
     int64_t starts;   /* climbs */
     int64_t peaks;    /* different trees that they ended in */
     int64_t scored;   /* neighbours that were scored cheaply */
-    int64_t fitted;   /* trees that were fitted wholly */
-    int64_t failed;   /* of these without a result (numbers that were none) */
-    int64_t expanded; /* trees whose neighbourhoods were looked at */
+    int64_t fitted;   /* trees that were fully fitted */
+    int64_t failed;   /* fits without a result (NaN or infinite) */
+    int64_t expanded; /* trees whose neighbourhoods were examined */
     int64_t widened;
     int64_t rounds;
 } search_counts;
@@ -52,7 +52,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
                        pool *threads);
 void tree_search_free(tree_search *x); /* NULL is fine */
 
-/* Bytes that it allocates, the table not counted. */
+/* Bytes that the search allocates, without the table. */
 size_t tree_search_memory(const branch_posterior *problem, const search_settings *settings,
                           int n_threads);
 
@@ -66,38 +66,38 @@ int tree_search_expand(tree_search *x, int64_t *found);
 /* The same with subtree moves, for trees among the search.widen best that are not widened. */
 int tree_search_widen(tree_search *x, int64_t *found);
 
-/* Fits given topologies, decision [count][N-3], and adds those that are new, whatever they are
- * worth, with the mark TREE_DRAWN; *found is how many were added. g [count] becomes what each
- * is worth: the table's g for those that it had, -inf for a fit without a result. */
+/* Fits given topologies, decision [count][N-3], and adds those that are new, regardless of their
+ * evidence, with the mark TREE_DRAWN; *found is how many were added. g [count] is set to the
+ * evidence of each: the g of the table for trees already in it, -inf for a fit without a result. */
 int tree_search_add(tree_search *x, double *g, const int32_t *decision, size_t count,
                     int64_t *found);
 
-/* Lengths [E] to begin the fit of a tree with of which nothing is known. O(trees). */
+/* Lengths [E] from which to start the fit of an unknown tree. O(trees). */
 void tree_search_guess(const tree_search *x, double *length);
 
 /* Fits the best of the trees that are in the table by their cheap scores only, at most
  * search.batch. */
 int tree_search_refine(tree_search *x);
 
-/* The share of the table's weight in trees within the window that are not expanded, and in
- * trees that are not fitted. */
+/* The fraction of the table's weight in trees within the window that are not expanded, and in trees
+ * that are not fitted. */
 double tree_search_unexpanded(const tree_search *x);
 double tree_search_unfitted(const tree_search *x);
 
-/* One round of whatever comes next; *done becomes 1 when new starts bring nothing new. More may
- * follow after that, if trees were added. */
+/* One round of the next kind of work; *done becomes 1 when new starts find nothing new. The search
+ * can continue after that if trees were added. */
 int tree_search_advance(tree_search *x, int *done);
 
 /* Called between rounds; not 0 ends the run with ART_ERR_STOPPED. */
 typedef int search_stop(void *context, const tree_search *x);
 
-/* Everything, until new starts bring nothing new. stop may be NULL. */
+/* Runs the whole search, until new starts find nothing new. stop may be NULL. */
 int tree_search_run(tree_search *x, search_stop *stop, void *context);
 
 const search_counts *tree_search_counts(const tree_search *x);
 
-/* The counters as fields "search.*" of a saved state, beside those of the table. tree_search_run
- * then goes on where it was. */
+/* The counters as fields "search.*" of a saved state, in addition to those of the table.
+ * tree_search_run then resumes the search. */
 int tree_search_fields(tree_search *x, saved_state *s);
 
 #endif

@@ -1,6 +1,6 @@
-/* search_worker.h: what one thread of an exploration (search.h) does with one tree: fit it,
- * climb from a random start, look at its neighbours. A worker is scratch memory; what it
- * returns depends on its arguments alone. */
+/* search_worker.h: what one thread of an exploration (search.h) does with one tree: fit it, climb
+ * from a random start, examine its neighbours. A worker is scratch memory; results depend only on
+ * the arguments. */
 #ifndef COLLAPSED_SEARCH_WORKER_H
 #define COLLAPSED_SEARCH_WORKER_H
 
@@ -15,11 +15,11 @@ typedef struct fitted_tree {
     int32_t *decision; /* [N-3] */
     double *length;    /* [E] */
     double laplace;
-    int unfitted; /* length and laplace are a guess yet */
+    int unfitted; /* length and laplace are still approximate */
     int status;   /* of the fit */
 } fitted_tree;
 
-/* A neighbour that is worth a fit: the move, and what is known of it. */
+/* A neighbour that is worth a fit: the move and its approximate score. */
 typedef struct neighbour {
     int32_t v, w; /* topology_nni(v, w) or topology_spr(v, w) */
     double score;
@@ -31,7 +31,7 @@ typedef struct neighbour {
 typedef struct neighbour_list {
     neighbour *item; /* [room] */
     int count;
-    int room;       /* of more than that, the best stay */
+    int room;       /* if there are more, the best are kept */
     int64_t scored; /* how many were scored to find them */
 } neighbour_list;
 
@@ -77,8 +77,8 @@ void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *par
  * how many were scored. */
 int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored);
 
-/* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table
- * and score at least cutoff. t is fitted before if it is rough. */
+/* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table and
+ * score at least cutoff. t is fitted first if it is still approximate. */
 void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,
                    double cutoff, int is_spr);
 

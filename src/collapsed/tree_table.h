@@ -1,5 +1,5 @@
-/* tree_table.h: the topologies that were visited, with what is known of each: the mode of
- * its branch lengths and its evidence g with the lengths integrated out.
+/* tree_table.h: the topologies that were visited, with the data of each: the mode of its branch
+ * lengths and its evidence g with the lengths integrated out.
  *
  *     tree_table t;
  *     status = tree_table_init(&t, n_taxa, capacity);
@@ -24,13 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bits of `mark`; the table itself does not look at them. */
+/* Bits of `mark`; not used by the table itself. */
 enum {
-    TREE_EXPANDED = 1,  /* its nearest neighbours were looked at */
+    TREE_EXPANDED = 1,  /* its nearest neighbours were examined */
     TREE_WIDENED = 2,   /* its neighbours by subtree moves too */
     TREE_PEAK = 4,      /* a climb ended here */
     TREE_DRAWN = 8,     /* it was given from outside, not found as a neighbour */
-    TREE_UNFITTED = 16, /* a cheap score stands for laplace; the lengths are not the mode yet */
+    TREE_UNFITTED = 16, /* laplace is an approximate score; the lengths are not yet the mode */
 };
 
 typedef struct tree_table {
@@ -45,11 +45,11 @@ typedef struct tree_table {
     double
         *log_evidence; /* [count] the best estimate; laplace + offset until there is a better one */
     float *error;      /* [count] standard error of g; -1 if it is laplace + offset */
-    double offset;     /* what laplace lacks on the average: tree_table_set_offset */
+    double offset;     /* the mean error of laplace: tree_table_set_offset */
     uint8_t *mark;     /* [count] */
     double floor;      /* trees that were evicted had at most this; -inf while there are none */
     int64_t evicted;   /* trees that had to go */
-    int64_t refused;   /* trees that were not taken because of floor */
+    int64_t refused;   /* trees that were not added because of floor */
     size_t room;       /* of the arrays */
     hash_index index;  /* of the decisions */
 } tree_table;
@@ -69,14 +69,14 @@ void tree_table_free(tree_table *t); /* safe on a zeroed one */
 /* Bytes per tree. */
 size_t tree_table_bytes(int n_taxa);
 
-/* Trees that fit into so many bytes, at least 1000. */
+/* Number of trees that fit into this many bytes, at least 1000. */
 size_t tree_table_capacity(int n_taxa, double bytes);
 
 /* -1 if it is not there. */
 int64_t tree_table_find(const tree_table *t, const int32_t *decision);
 
-/* Adds a tree that is not there yet; *at becomes its number, or -1 if it was refused or had to
- * go at once. ART_ERR_NOMEM leaves the table as it was. Amortised O(N). */
+/* Adds a tree that is not yet in the table; *at becomes its number, or -1 if it was refused or
+ * evicted immediately. ART_ERR_NOMEM leaves the table as it was. Amortised O(N). */
 int tree_table_add(tree_table *t, int64_t *at, const tree_entry *e);
 
 static inline const int32_t *tree_table_decision(const tree_table *t, size_t i)
@@ -87,26 +87,25 @@ static inline const int32_t *tree_table_decision(const tree_table *t, size_t i)
 /* Replaces lengths [E] and laplace of tree i, and g if it was no better than laplace. */
 void tree_table_update(tree_table *t, size_t i, const double *length, double laplace);
 
-/* What is added to laplace, from now on and for all trees that have nothing better. O(count). */
+/* Sets what is added to laplace for all trees without a better estimate. O(count). */
 void tree_table_set_offset(tree_table *t, double offset);
 
 /* The lengths [E] of tree i in double. */
 void tree_table_lengths(double *length, const tree_table *t, size_t i);
 
-/* Gives the memory of the lengths back, more than half of all. None may be asked for afterwards,
- * and no tree added. */
+/* Frees the memory of the lengths, more than half of the total. Afterwards lengths must not be
+ * requested and trees must not be added. */
 void tree_table_forget_lengths(tree_table *t);
 
-/* log sum exp g over the trees that have all the bits `with` and none of `without`; -inf if
- * there are none. With 0, 0: the evidence of the table, but for the prior of one topology.
- * O(count). */
+/* log sum exp g over the trees that have all the bits `with` and none of `without`; -inf if there
+ * are none. With 0, 0: the evidence of the table, without the prior of a topology. O(count). */
 double tree_table_log_sum(const tree_table *t, uint8_t with, uint8_t without);
 
 /* The number of the tree with the greatest g; -1 if there is none. O(count). */
 int64_t tree_table_best(const tree_table *t);
 
-/* All of it as fields "table.*" of a saved state. Loading replaces the contents; if it fails the
- * table is empty. */
+/* The whole table as fields "table.*" of a saved state. Loading replaces the contents; if it fails
+ * the table is empty. */
 int tree_table_fields(tree_table *t, saved_state *s);
 
 #endif

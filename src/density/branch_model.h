@@ -1,8 +1,9 @@
-/* branch_model.h: a density of branch lengths given a topology, behind few operations.
+/* branch_model.h: a density of branch lengths given a topology, as an interface of a few
+ * operations.
  *
- * Nothing is allocated after the first call at a given size; results do not depend on the
- * number of threads. Lengths are by edge number (tree/topology.h), [k][2N-3]. Configurations and
- * kinds are as those of topology_model.h. */
+ * Nothing is allocated after the first call at a given size; results do not depend on the number of
+ * threads. Lengths are by edge number (tree/topology.h), [k][2N-3]. Configurations and kinds work
+ * as in topology_model.h. */
 #ifndef DENSITY_BRANCH_MODEL_H
 #define DENSITY_BRANCH_MODEL_H
 
@@ -16,7 +17,7 @@
 typedef struct branch_model branch_model;
 typedef struct branch_kind branch_kind;
 
-/* Which model, and its numbers. */
+/* The kind of model, and its configuration values. */
 typedef struct branch_config {
     const branch_kind *kind;
     double value[CONFIG_KEYS]; /* of kind->keys, in their order */
@@ -26,10 +27,10 @@ typedef struct branch_config {
 struct branch_kind {
     const char *name;       /* "lognormal", as in model files */
     const config_key *keys; /* ends with a key without a name; NULL if there are none. Names begin
-                             * with "branch_": the file has the keys of a topology model too */
+                             * with "branch_": the file also has the keys of a topology model */
 
-    /* A model with all parameters zero. The configuration and n_taxa >= 3 have been looked at;
-     * threads is borrowed and may be NULL. On failure *out is NULL. */
+    /* A model with all parameters zero. The configuration and n_taxa >= 3 have already been
+     * checked; threads is borrowed and may be NULL. On failure *out is NULL. */
     int (*create)(branch_model **out, const branch_config *config, int n_taxa, pool *threads);
 };
 
@@ -47,16 +48,16 @@ typedef struct branch_model_ops {
     int (*score)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
                  int k);
 
-    /* log q of one tree's lengths [2N-3] in double by the plain definition (the oracle and
-     * run-time check). */
+    /* log q of one tree's lengths [2N-3] in double by the plain definition (the reference for tests
+     * and for the run-time check). */
     int (*reference)(branch_model *m, double *log_q, const double *length, const int32_t *decision);
 
     void (*free)(branch_model *m); /* safe on a half-built one */
 
-    /* Optional: NULL where the model cannot, or has nothing to do. */
+    /* Optional: NULL if the model does not support it, or has nothing to do. */
 
     /* Adds the gradient of sum_i coefficient[i] * log q(length_i | tree_i), at the given lengths,
-     * to params.grad. Also writes log_q [k] if not NULL. A tree whose log_q is -inf adds
+     * to params.grad. Also writes log_q [k] if not NULL. A tree whose log_q is -inf contributes
      * nothing. */
     int (*gradient)(branch_model *m, double *log_q, const double *length, const int32_t *decision,
                     const double *coefficient, int k);
@@ -68,7 +69,7 @@ typedef struct branch_model_ops {
     /* Sets every parameter from the seed. */
     void (*initialise)(branch_model *m, uint64_t seed);
 
-    /* To be called after the parameters changed: forgets whatever was derived from them. */
+    /* Must be called after the parameters changed: discards everything derived from them. */
     void (*changed)(branch_model *m);
 } branch_model_ops;
 
@@ -76,19 +77,19 @@ struct branch_model {
     const branch_model_ops *ops;
     branch_config config; /* set by branch_model_create */
     int n_taxa;
-    params params; /* names begin with "branch."; a model file needs one at least */
+    params params; /* names begin with "branch."; a model file needs at least one */
 };
 
 /* The configuration of a kind with its defaults. */
 branch_config branch_config_default(const branch_kind *kind);
 
-/* ART_ERR_USAGE if the kind has no such key. Ranges are looked at in branch_model_create. */
+/* ART_ERR_USAGE if the kind has no such key. Ranges are checked in branch_model_create. */
 int branch_config_set(branch_config *c, const char *name, double value);
 
-/* The number of a key that the kind has. */
+/* The value of a key of the kind. */
 double branch_config_get(const branch_config *c, const char *name);
 
-/* The row of a name in a table of kinds; NULL if there is none. */
+/* The row with a name in a table of kinds; NULL if there is none. */
 const branch_kind *branch_kind_find(const branch_kind *kinds, const char *name);
 
 /* A model with all parameters zero: initialise or load them, then call changed. ART_ERR_USAGE for
@@ -99,16 +100,16 @@ void branch_model_free(branch_model *m); /* safe on NULL */
 
 const char *branch_model_name(const branch_model *m); /* of its kind */
 
-/* What not every model can do. */
+/* Optional capabilities. */
 typedef enum branch_ability {
-    BRANCH_GRADIENT, /* be fitted to given lengths */
-    BRANCH_BACKWARD, /* be trained on its own draws */
+    BRANCH_GRADIENT, /* can be fitted to given lengths */
+    BRANCH_BACKWARD, /* can be trained on its own draws */
 } branch_ability;
 
 bool branch_model_can(const branch_model *m, branch_ability what);
 
-/* The operations, as they are described above. Where the model does not have them, initialise and
- * changed do nothing, and gradient and backward return ART_ERR_UNSUPPORTED. k may be 0. */
+/* The operations described above. If the model does not implement them, initialise and changed do
+ * nothing, and gradient and backward return ART_ERR_UNSUPPORTED. k may be 0. */
 int branch_model_sample(branch_model *m, double *length, double *log_q, const int32_t *decision,
                         int k, uint64_t seed, uint32_t purpose, uint32_t step, uint32_t first);
 int branch_model_score(branch_model *m, double *log_q, const double *length,

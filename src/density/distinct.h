@@ -19,7 +19,7 @@ typedef struct distinct {
     key_table keys;
 } distinct;
 
-/* Room for batches of up to k trees. */
+/* Makes room for batches of up to k trees. */
 int distinct_reserve(distinct *d, int k, int n_taxa);
 void distinct_free(distinct *d); /* safe on a zeroed or half-built one */
 

@@ -1,8 +1,8 @@
-/* factory.h: the kinds of topology models and of branch models that there are. A further kind is
- * a row in the table of factory.c (docs/new-topology-model.md).
+/* factory.h: the available kinds of topology models and branch models. Another kind is added as a
+ * row in the table of factory.c (docs/new-topology-model.md).
  *
- * Nothing else knows the models by name: whoever makes one has a configuration, from here or from
- * a kind of his own, and calls topology_model_create or branch_model_create. */
+ * No other code refers to the models by name: the caller has a configuration, from here or for its
+ * own kind, and calls topology_model_create or branch_model_create. */
 #ifndef DENSITY_FACTORY_H
 #define DENSITY_FACTORY_H
 
@@ -20,8 +20,8 @@ enum {
     DEFAULT_BRANCH_HIDDEN = PUBLISHED_BRANCH_HIDDEN,
 };
 
-/* The tables; each ends with a row without a name. A model file that does not say its kind has the
- * first one. */
+/* The tables; each ends with a row without a name. A model file that does not state its kind has
+ * the first one. */
 extern const topology_kind TOPOLOGY_KINDS[];
 extern const branch_kind BRANCH_KINDS[];
 

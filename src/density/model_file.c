@@ -149,7 +149,7 @@ static int add_name(reader *r, const json_t *name)
         return diag_error(r->d, ART_ERR_INPUT, r->place, "metadata 'taxa' is not a list of names");
     int status = taxa_add(&r->m->taxa, text, strlen(text));
     if (status == ART_ERR_INPUT)
-        diag_error(r->d, status, r->place, "metadata 'taxa' has %s twice",
+        diag_error(r->d, status, r->place, "metadata 'taxa' lists %s twice",
                    diag_quote(quoted, sizeof quoted, text, strlen(text)));
     return status;
 }

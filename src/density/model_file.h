@@ -1,8 +1,8 @@
 /* model_file.h: trained models as files, `<prefix>.model.safetensors`.
  *
- * Tensors: the weights of the tree model under `tree.`, those of the branch model, if there is
- * one, under `branch.`, and the moving average of the tree model's weights, if one was kept,
- * under `ema.tree.`. Metadata (all strings):
+ * Tensors: the weights of the tree model under `tree.`, those of the branch model, if there is one,
+ * under `branch.`, and the moving average of the tree model's weights, if one was kept, under
+ * `ema.tree.`. Metadata (all strings):
  *
  *     format              "pt", as tools that load such files into torch expect
  *     version             of the program that wrote the file
@@ -12,7 +12,7 @@
  *     branch_kind         of the branch model; if it is absent, the first of the table
  *     ...                 the configurations of the two, by their keys: hidden_dim and n_head of
  *                         "artreeformer", branch_hidden_dim of "lognormal" (density/factory.h)
- *     substitution_model  the model string of the run; absent for models of topologies alone
+ *     substitution_model  the model string of the run; absent for models without branch lengths
  *     settings            the settings of the run, a JSON object; may be absent
  *
  *     model_file m;
@@ -28,7 +28,7 @@
 
 #include <stdbool.h>
 
-/* What goes into a file; all borrowed. */
+/* The contents of a file; all borrowed. */
 typedef struct model_contents {
     const taxa *taxa;
     const topology_model *trees;
@@ -38,11 +38,11 @@ typedef struct model_contents {
     const char *settings;         /* JSON; NULL if there are none */
 } model_contents;
 
-/* Writes the file, whole or not at all. */
+/* Writes the file, completely or not at all. */
 int model_file_write(const char *path, const model_contents *c, diag *d);
 
-/* Which weights of the tree model to use: the moving average where there is one (it is the
- * better density), or those of the last step. */
+/* Which weights of the tree model to use: the moving average if there is one (it is the better
+ * density), or those of the last step. */
 typedef enum model_weights { MODEL_AVERAGE, MODEL_LAST } model_weights;
 
 /* A model that was read; everything is owned. */
@@ -51,17 +51,17 @@ typedef struct model_file {
     topology_model *trees;
     branch_model *branches; /* NULL if there is none */
     bool averaged;          /* the weights of the tree model are the moving average */
-    char *version;          /* NULL where the file does not say */
+    char *version;          /* NULL if the file does not state it */
     char *substitution;
     char *settings;
 } model_file;
 
-/* Builds the models of a file and loads their weights, strictly: every tensor must be there with
- * the right shape, and none besides. Messages name the file and the field. *m is always set,
- * and empty on failure. team is borrowed and may be NULL. */
+/* Builds the models of a file and loads their weights, strictly: every tensor must be present with
+ * the right shape, and there must be no others. Messages name the file and the field. *m is always
+ * set, and empty on failure. team is borrowed and may be NULL. */
 int model_file_read(model_file *m, const char *path, model_weights which, pool *team, diag *d);
 
-/* The same with tables of kinds of one's own in place of TOPOLOGY_KINDS and BRANCH_KINDS. */
+/* The same with the caller's tables of kinds in place of TOPOLOGY_KINDS and BRANCH_KINDS. */
 typedef struct model_kinds {
     const topology_kind *trees; /* ends with a row without a name, as branches */
     const branch_kind *branches;
@@ -71,8 +71,8 @@ int model_file_read_kinds(model_file *m, const char *path, model_weights which,
                           const model_kinds *kinds, pool *team, diag *d);
 void model_file_free(model_file *m); /* safe on a zeroed or freed one */
 
-/* The rate of the exponential prior on branch lengths that the model was trained with; the usual
- * one where its settings do not say. */
+/* The rate of the exponential prior on branch lengths that the model was trained with; the default
+ * if its settings do not state it. */
 #define MODEL_PRIOR_RATE 10.0
 double model_file_prior_rate(const model_file *m);
 

@@ -1,9 +1,10 @@
-/* topology_model.h: a probability for every tree topology, behind few operations.
+/* topology_model.h: a probability distribution over tree topologies, as an interface of a few
+ * operations.
  *
- * The training code uses this face and does not know which model is behind it. Trees are
- * their decisions (tree/topology.h), [k][N-3]. Nothing is allocated in sample, score or
- * gradient after the first call at a given size. Results do not depend on the number of
- * threads, bit for bit.
+ * The training code uses this interface and does not depend on the kind of model. Trees are given
+ * by their decisions (tree/topology.h), [k][N-3]. Nothing is allocated in sample, score or gradient
+ * after the first call at a given size. Results do not depend on the number of threads, bit for
+ * bit.
  *
  *     topology_config config = topology_config_default(topology_kind_find(TOPOLOGY_KINDS,
  *                                                                         "artreeformer"));
@@ -14,7 +15,7 @@
  *     status = topology_model_sample(m, decision, log_q, k, seed, RNG_SAMPLE, 0, 0);
  *     topology_model_free(m);
  *
- * The kinds that there are, are the table of density/factory.h; docs/new-topology-model.md says
+ * The available kinds are in the table of density/factory.h; docs/new-topology-model.md explains
  * how to write another one. */
 #ifndef DENSITY_TOPOLOGY_MODEL_H
 #define DENSITY_TOPOLOGY_MODEL_H
@@ -29,7 +30,7 @@
 typedef struct topology_model topology_model;
 typedef struct topology_kind topology_kind;
 
-/* Which model, and its numbers. */
+/* The kind of model, and its configuration values. */
 typedef struct topology_config {
     const topology_kind *kind;
     double value[CONFIG_KEYS]; /* of kind->keys, in their order */
@@ -40,16 +41,16 @@ struct topology_kind {
     const char *name;       /* "artreeformer", as in model files */
     const config_key *keys; /* ends with a key without a name; NULL if there are none */
 
-    /* A model with all parameters zero. The configuration and n_taxa >= 3 have been looked at;
-     * threads is borrowed and may be NULL. On failure *out is NULL. */
+    /* A model with all parameters zero. The configuration and n_taxa >= 3 have already been
+     * checked; threads is borrowed and may be NULL. On failure *out is NULL. */
     int (*create)(topology_model **out, const topology_config *config, int n_taxa, pool *threads);
 };
 
-/* What the last sample, score or gradient call did: how many step evaluations (partial trees)
- * it needed and how many it would have needed without sharing, weighted by their edges.
- * done / unshared is the share of the work that remained. A gradient is followed back through
- * `followed` of the edges that are done, and goes forward over `again` of them: none if a sample
- * has kept what it needs. All zero in models that share no work between trees. */
+/* What the last sample, score or gradient call did: how many step evaluations (partial trees) it
+ * needed and how many it would have needed without sharing, weighted by their edges. done /
+ * unshared is the fraction of the work that remained. A gradient is propagated back through
+ * `followed` of the evaluated edges, and `again` of them are evaluated a second time: none if a
+ * sample has kept the values needed. All zero in models that share no work between trees. */
 typedef struct topology_work {
     double done;
     double unshared;
@@ -69,12 +70,13 @@ typedef struct topology_model_ops {
     /* log_q [k] of given trees; ART_ERR_USAGE if decisions are not those of trees. */
     int (*score)(topology_model *m, double *log_q, const int32_t *decision, int k);
 
-    /* log q of one tree in double by the plain definition (the oracle and run-time check). */
+    /* log q of one tree in double by the plain definition (the reference for tests and for the
+     * run-time check). */
     int (*reference)(topology_model *m, double *log_q, const int32_t *decision);
 
     void (*free)(topology_model *m); /* safe on a half-built one */
 
-    /* Optional: NULL where the model cannot, or has nothing to do. */
+    /* Optional: NULL if the model does not support it, or has nothing to do. */
 
     /* Adds the gradient of sum_i coefficient[i] * log q(tree_i) to params.grad. Also writes
      * log_q [k] if not NULL. Training needs it. */
@@ -84,23 +86,23 @@ typedef struct topology_model_ops {
     /* Sets every parameter from the seed. */
     void (*initialise)(topology_model *m, uint64_t seed);
 
-    /* To be called after the parameters changed: forgets whatever was derived from them. */
+    /* Must be called after the parameters changed: discards everything derived from them. */
     void (*changed)(topology_model *m);
 
-    /* For parameters that stay as they are over many calls (sampling, evidence, divergence): keeps
-     * what sample and score learn about partial trees, in at most max_bytes, until changed is
-     * called; the least used is forgotten first. Results are the same. The memory is reserved
-     * here, and used as it fills. max_bytes 0 goes back to keeping nothing. */
+    /* For parameters that stay fixed over many calls (sampling, evidence, divergence): caches the
+     * distributions of partial trees computed by sample and score, in at most max_bytes, until
+     * changed is called; the least used entries are dropped first. Results are the same. The memory
+     * is reserved here and filled gradually. max_bytes 0 turns the cache off. */
     int (*freeze)(topology_model *m, size_t max_bytes);
 
-    /* While frozen, and until freeze is called again: sample and score are those of a flatter
-     * distribution, in which the probabilities of every decision are raised to power, above 0
-     * and at most 1, and normalised. Proposals with longer tails come from it. A model that can
-     * flatten has freeze too. */
+    /* While frozen, and until freeze is called again: sample and score use a flatter distribution,
+     * in which the probabilities of every decision are raised to a power above 0 and at most 1, and
+     * normalised. This gives proposals with longer tails. A model that implements flatten must also
+     * implement freeze. */
     void (*flatten)(topology_model *m, double power);
 
-    /* Another way to compute node embeddings, of enum embedding_method
-     * (density/artreeformer/embedding.h); the results are the same to rounding. */
+    /* Selects the method of computing node embeddings, of enum embedding_method
+     * (density/artreeformer/embedding.h); the results are the same up to rounding. */
     int (*set_embedding)(topology_model *m, int method);
 } topology_model_ops;
 
@@ -115,14 +117,14 @@ struct topology_model {
 /* The configuration of a kind with its defaults. */
 topology_config topology_config_default(const topology_kind *kind);
 
-/* ART_ERR_USAGE if the kind has no such key. Ranges are looked at in topology_model_create. */
+/* ART_ERR_USAGE if the kind has no such key. Ranges are checked in topology_model_create. */
 int topology_config_set(topology_config *c, const char *name, double value);
 
-/* The number of a key that the kind has. */
+/* The value of a key of the kind. */
 double topology_config_get(const topology_config *c, const char *name);
 bool topology_config_has(const topology_config *c, const char *name);
 
-/* The row of a name in a table of kinds; NULL if there is none. */
+/* The row with a name in a table of kinds; NULL if there is none. */
 const topology_kind *topology_kind_find(const topology_kind *kinds, const char *name);
 
 /* A model with all parameters zero: initialise or load them, then call changed. ART_ERR_USAGE for
@@ -134,7 +136,7 @@ void topology_model_free(topology_model *m); /* safe on NULL */
 
 const char *topology_model_name(const topology_model *m); /* of its kind */
 
-/* What not every model can do. */
+/* Optional capabilities. */
 typedef enum topology_ability {
     TOPOLOGY_GRADIENT,  /* be trained by gradients */
     TOPOLOGY_CACHE,     /* profit from freeze */
@@ -144,9 +146,9 @@ typedef enum topology_ability {
 
 bool topology_model_can(const topology_model *m, topology_ability what);
 
-/* The operations, as they are described above. Where the model does not have them, initialise,
- * changed and freeze do nothing (a model without a cache gives the same results), and gradient,
- * flatten and set_embedding return ART_ERR_UNSUPPORTED. k may be 0. */
+/* The operations described above. If the model does not implement them, initialise, changed and
+ * freeze do nothing (a model without a cache gives the same results), and gradient, flatten and
+ * set_embedding return ART_ERR_UNSUPPORTED. k may be 0. */
 int topology_model_sample(topology_model *m, int32_t *decision, double *log_q, int k, uint64_t seed,
                           uint32_t purpose, uint32_t step, uint32_t first);
 int topology_model_score(topology_model *m, double *log_q, const int32_t *decision, int k);

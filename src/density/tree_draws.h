@@ -1,5 +1,5 @@
-/* tree_draws.h: trees drawn from a trained model for their own sake, in batches, with branch
- * lengths where the model has them. Tree i of a seed is the same however many are drawn.
+/* tree_draws.h: trees drawn from a trained model, in batches, with branch lengths if the model has
+ * them. Tree i of a seed does not depend on how many trees are drawn.
  *
  *     tree_draws d;
  *     status = tree_draws_init(&d, trees, branches, 1000);

@@ -37,9 +37,10 @@ typedef struct reader {
 
 static int out_of_memory(reader *r)
 {
-    return diag_error(r->d, ART_ERR_NOMEM, input_file(r->in),
-                      "no memory for %zu bytes of text -- free memory or use a smaller file",
-                      r->in->length);
+    return diag_error(
+        r->d, ART_ERR_NOMEM, input_file(r->in),
+        "not enough memory for %zu bytes of text -- free memory or use a smaller file",
+        r->in->length);
 }
 
 static int read_failed(reader *r)
@@ -80,8 +81,8 @@ static int make_room(reader *r)
     input *in = r->in;
     if (in->length > r->limits.bytes)
         return diag_error(r->d, ART_ERR_LIMIT, input_file(in),
-                          "more than %zu bytes of text -- the limit is there to protect this "
-                          "machine's memory; raise it or use a smaller file",
+                          "more than %zu bytes of text -- the limit protects the memory of this "
+                          "machine; raise it or use a smaller file",
                           r->limits.bytes);
     if (in->length + 1 < r->room)
         return ART_OK;
@@ -115,18 +116,18 @@ static int read_plain(reader *r, size_t first)
 /* What zlib says about damaged data, in the words of this program. */
 static int gzip_damaged(reader *r, const z_stream *z, bool new_member)
 {
-    const char *why = z->msg ? z->msg : "unknown damage";
+    const char *why = z->msg ? z->msg : "unknown error";
     if (new_member && z->total_out == 0 && strstr(why, "header"))
         return diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
-                          "bytes that are not gzip follow the compressed data -- remove what "
-                          "is behind it, or copy the file again");
+                          "the compressed data is followed by bytes that are not gzip -- remove "
+                          "them, or copy the file again");
     if (strstr(why, "check"))
         return diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
                           "compressed data is damaged: checksum (CRC) or length is wrong (%s) -- "
-                          "copy the file again, gzip -t checks it",
+                          "copy the file again; gzip -t checks it",
                           why);
     return diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
-                      "compressed data is damaged (%s) -- copy the file again, gzip -t checks it",
+                      "compressed data is damaged (%s) -- copy the file again; gzip -t checks it",
                       why);
 }
 
@@ -183,7 +184,7 @@ static int inflate_all(reader *r, z_stream *z, size_t first)
     }
     if (inside)
         return diag_error(r->d, ART_ERR_INPUT, input_file(in),
-                          "compressed data ends early -- the file was cut; copy it again");
+                          "compressed data ends early -- the file was truncated; copy it again");
     return ART_OK;
 }
 

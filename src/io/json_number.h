@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* Sets a number; null where it is not finite. ART_ERR_NOMEM if memory is short. */
+/* Sets a number, or null if it is not finite. ART_ERR_NOMEM if memory is short. */
 int json_set_number(json_t *object, const char *key, double value);
 
 #endif

@@ -81,7 +81,7 @@ static int read_word(nexus *n, nexus_token *t)
     if (class_at(n) == QUOTE) {
         char shown[64];
         return diag_error(n->d, ART_ERR_INPUT, input_place(n->in, n->at),
-                          "a quote inside the bare word %s -- put the whole name in quotes and "
+                          "a quote inside the unquoted word %s -- put the whole name in quotes and "
                           "write '' for the quote inside",
                           diag_quote(shown, sizeof shown, start, (size_t)(n->at - start)));
     }

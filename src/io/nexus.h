@@ -1,9 +1,9 @@
-/* nexus.h: the words of a NEXUS file, for the readers of data and of trees.
+/* nexus.h: the tokens of a NEXUS file, for the readers of data and of trees.
  *
  * A NEXUS file is `#NEXUS`, then blocks `BEGIN name; command; command; ... END;`. This reader
- * splits a text into tokens: words, 'quoted words' (with '' for a quote inside), "strings",
- * and single punctuation characters. [Comments], which may be nested, are skipped; those that
- * begin with [& can be asked for. Newick trees are written in the same tokens.
+ * splits a text into tokens: words, 'quoted words' (with '' for a quote inside), "strings", and
+ * single punctuation characters. [Comments], which may be nested, are skipped; those that begin
+ * with [& are returned on request. Newick trees consist of the same tokens.
  *
  *     nexus n;
  *     nexus_init(&n, &in, NEXUS_PUNCTUATION, d);
@@ -11,8 +11,8 @@
  *     int status;
  *     while ((status = nexus_next(&n, &t)) == ART_OK && t.kind != NEXUS_END) ...
  *
- * A token points into the text: nothing is allocated, and time is linear in the text. A
- * reader that knows better (a MATRIX) may read from n.at itself and move it forward. */
+ * A token points into the text: nothing is allocated, and time is linear in the text. A reader of
+ * parts with their own syntax (MATRIX) may read from n.at directly and move it forward. */
 #ifndef IO_NEXUS_H
 #define IO_NEXUS_H
 
@@ -21,8 +21,8 @@
 
 #include <stdbool.h>
 
-/* The characters that are tokens by themselves. All others but space, quotes and brackets
- * are parts of words: - + . * / and the like, so that names and numbers stay whole. */
+/* The characters that are tokens by themselves. All other characters except space, quotes and
+ * brackets are parts of words, such as - + . * / so that names and numbers stay whole. */
 #define NEXUS_PUNCTUATION  "(){},;:=\""
 #define NEWICK_PUNCTUATION "(),;:"
 
@@ -32,13 +32,13 @@ typedef enum nexus_kind {
     NEXUS_QUOTED,  /* 'a quoted word' */
     NEXUS_STRING,  /* "a string", where " is punctuation */
     NEXUS_MARK,    /* one punctuation character */
-    NEXUS_COMMENT, /* [&...], where comments are asked for */
+    NEXUS_COMMENT, /* [&...], if comments are requested */
 } nexus_kind;
 
 typedef struct nexus_token {
     nexus_kind kind;
-    const char *start; /* in the text, behind the quote or [& where there is one */
-    size_t length;     /* up to the closing quote or bracket; '' inside still counts two */
+    const char *start; /* in the text, after the opening quote or [& if there is one */
+    size_t length;     /* up to the closing quote or bracket; '' inside still counts as two bytes */
     const char *from;  /* the token's first character, for messages */
 } nexus_token;
 
@@ -46,48 +46,48 @@ typedef struct nexus {
     const input *in; /* borrowed */
     diag *d;         /* borrowed; may be NULL */
     const char *at;  /* behind the last token */
-    bool comments;   /* yield [&...] as tokens; false at first */
+    bool comments;   /* return [&...] as tokens; initially false */
     unsigned char class[256];
 } nexus;
 
 void nexus_init(nexus *n, const input *in, const char *punctuation, diag *d);
 
-/* Other punctuation from here on. */
+/* Changes the punctuation from here on. */
 void nexus_punctuation(nexus *n, const char *punctuation);
 
-/* The next token. ART_ERR_INPUT for a comment, quote or string that is never closed (the
- * message says where it began), for a bracket that closes nothing, and for a quote inside a
- * bare word. */
+/* The next token. ART_ERR_INPUT for a comment, quote or string that is never closed (the message
+ * says where it began), for an unmatched closing bracket, and for a quote inside an unquoted
+ * word. */
 int nexus_next(nexus *n, nexus_token *t);
 
-/* n->at is on the '[' of a comment: goes behind its ']'. For readers that walk the text. */
+/* n->at is on the '[' of a comment: moves past its ']'. For readers that walk the text. */
 int nexus_skip_comment(nexus *n);
 
-/* As nexus_next, leaving the token to be read again. */
+/* As nexus_next, but without consuming the token. */
 int nexus_peek(const nexus *n, nexus_token *t);
 
-/* Is the token this bare word (in any case), this punctuation character? */
+/* Whether the token is this unquoted word (ignoring case), or this punctuation character. */
 bool nexus_is(const nexus_token *t, const char *word);
 bool nexus_is_mark(const nexus_token *t, char mark);
 
-/* A word, quoted or bare: something that can be a name or a value. */
+/* Whether the token is a word, quoted or not: something that can be a name or a value. */
 bool nexus_is_name(const nexus_token *t);
 
-/* Writes the token's text to out with '' turned into ', and a NUL behind; out has room for
- * length + 1 bytes. Returns the number of bytes before the NUL. */
+/* Writes the token's text to out with '' turned into ', followed by a NUL; out has room for length
+ * + 1 bytes. Returns the number of bytes before the NUL. */
 size_t nexus_unquote(char *out, const nexus_token *t);
 
-/* A name as Newick text has it, or NEXUS text, where more characters (and names that are
- * numbers) need quotes. Names are never changed; one with only letters, digits and _ . - stays
- * bare in both. */
+/* Writes a name for Newick or for NEXUS text, where more characters (and names that are numbers)
+ * need quotes. Names are never changed; names with only letters, digits and _ . - are not quoted in
+ * either. */
 typedef enum nexus_quoting { QUOTE_NEWICK, QUOTE_NEXUS } nexus_quoting;
 void nexus_write_name(buffer *out, const char *name, nexus_quoting quoting);
 
-/* Reads on behind the ';' that ends the command. ART_ERR_INPUT if the text ends first. */
+/* Skips to after the ';' that ends the command. ART_ERR_INPUT if the text ends first. */
 int nexus_skip_command(nexus *n);
 
-/* Reads on behind the `END;` or `ENDBLOCK;` that ends the block; call it at the beginning of
- * a command. */
+/* Skips to after the `END;` or `ENDBLOCK;` that ends the block; call it at the beginning of a
+ * command. */
 int nexus_skip_block(nexus *n);
 
 /* Adds an error at the token, "expected <what>, found <token> -- <fix>", and returns

@@ -118,7 +118,7 @@ int output_append(output *o, const char *path, int64_t keep, diag *d)
     struct stat info;
     if (o->descriptor < 0 && errno == ENOENT && !create) {
         diag_error(d, ART_ERR_IO, (diag_place){.file = path},
-                   "is gone -- put it back, or start the run again");
+                   "is missing -- restore it, or start the run again");
         diag_advise(d, ADVICE_START_AGAIN);
         release(o);
         return ART_ERR_IO;
@@ -130,10 +130,10 @@ int output_append(output *o, const char *path, int64_t keep, diag *d)
     if (S_ISREG(info.st_mode)) {
         o->length = info.st_size;
         if (keep > o->length) {
-            diag_error(d, ART_ERR_IO, (diag_place){.file = path},
-                       "%lld bytes long, but the run wrote %lld -- put it back, or start the run "
-                       "again",
-                       (long long)o->length, (long long)keep);
+            diag_error(
+                d, ART_ERR_IO, (diag_place){.file = path},
+                "has %lld bytes, but the run wrote %lld -- restore it, or start the run again",
+                (long long)o->length, (long long)keep);
             diag_advise(d, ADVICE_START_AGAIN);
             release(o);
             return ART_ERR_IO;

@@ -97,7 +97,7 @@ static int read_entry(reader *r, const char *name, json_t *entry)
                     "tensor %s has %zu dimensions; at most %d are supported", quote(r, name), rank,
                     TENSOR_RANK);
     if (read_sizes(sizes, rank, shape) || tensor_set_shape(&t, (int)rank, sizes))
-        return FAIL(r, ART_ERR_INPUT, "the shape of tensor %s is not a list of possible sizes",
+        return FAIL(r, ART_ERR_INPUT, "the shape of tensor %s is not a list of valid sizes",
                     quote(r, name));
     if (json_array_size(offsets) != 2 || read_sizes(span, 2, offsets) || span[1] < span[0])
         return FAIL(r, ART_ERR_INPUT, "the data_offsets of tensor %s are not [begin, end]",
@@ -117,7 +117,7 @@ static int read_header(reader *r, const char *text, size_t n)
 {
     json_error_t error;
     if (n == 0 || text[0] != '{')
-        return FAIL(r, ART_ERR_INPUT, "not a safetensors file: the header is no JSON object");
+        return FAIL(r, ART_ERR_INPUT, "not a safetensors file: the header is not a JSON object");
     json_t *header = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
     if (!header)
         return FAIL(r, ART_ERR_INPUT, "the header is not valid JSON: %s at byte %d",
@@ -168,16 +168,17 @@ static int sort_tensors(reader *r, size_t n)
             return FAIL(r, ART_ERR_INPUT,
                         "tensor %s begins at byte %zu of the data, expected %zu: %s",
                         quote(r, sorted[i].name), p->begin, at,
-                        p->begin < at ? "it overlaps the one before" : "there is a hole");
+                        p->begin < at ? "it overlaps the one before" : "there is a gap");
         if (p->end > n)
             return FAIL(r, ART_ERR_INPUT,
                         "tensor %s ends at byte %zu of the data, but there are only %zu -- is the "
-                        "file cut off?",
+                        "file truncated?",
                         quote(r, sorted[i].name), p->end, n);
         at = p->end;
     }
     if (at != n)
-        return FAIL(r, ART_ERR_INPUT, "%zu bytes behind the last tensor belong to none", n - at);
+        return FAIL(r, ART_ERR_INPUT, "%zu bytes after the last tensor do not belong to any tensor",
+                    n - at);
     return ART_OK;
 }
 
@@ -214,12 +215,12 @@ static int parse(reader *r, const unsigned char *bytes, size_t n)
     memcpy(&header, bytes, sizeof header);
     if (header > SAFETENSORS_HEADER)
         return FAIL(r, ART_ERR_LIMIT,
-                    "the header would have %llu bytes, more than %d -- is this a safetensors file?",
+                    "the header would have %llu bytes, more than the limit of %d -- is this a "
+                    "safetensors file?",
                     (unsigned long long)header, SAFETENSORS_HEADER);
     if (header > n - sizeof header)
         return FAIL(r, ART_ERR_INPUT,
-                    "the header has %llu bytes, but the file only %zu -- is it "
-                    "cut off?",
+                    "the header has %llu bytes, but the file only %zu -- is it truncated?",
                     (unsigned long long)header, n);
     const unsigned char *data = bytes + sizeof header + header;
     int status = read_header(r, (const char *)bytes + sizeof header, (size_t)header);
@@ -271,9 +272,9 @@ static void *read_bytes(const char *path, size_t *n, int *status, diag *d)
         done += (size_t)got;
     }
     if (done != size) {
-        *status = diag_error(d, ART_ERR_IO, place,
-                             "reading failed or the file changed meanwhile (%zu of %zu bytes)",
-                             done, size);
+        *status = diag_error(
+            d, ART_ERR_IO, place,
+            "reading failed or the file changed while it was read (%zu of %zu bytes)", done, size);
         goto out;
     }
     *n = size;

@@ -66,7 +66,7 @@ int saved_state_end(saved_state *s)
         if (!s->tensors.tensor[i].used) {
             char quoted[STATE_NAME];
             const char *name = s->tensors.tensor[i].name;
-            state_refuse(s, "%s is nothing that this run has saved",
+            state_refuse(s, "%s was not saved by this run",
                          diag_quote(quoted, sizeof quoted, name, strlen(name)));
         }
     return s->status;
@@ -193,8 +193,8 @@ static const tensor *find(saved_state *s, const char *name, const field *f)
     if (t && t->dtype == f->dtype && t->rank == 2 && t->shape[0] == f->rows &&
         t->shape[1] == f->width)
         return t;
-    state_refuse(s, "%s is not there as %zu x %zu numbers of type %s", full, f->rows, f->width,
-                 tensor_dtype_name(f->dtype));
+    state_refuse(s, "%s is missing or does not hold %zu x %zu numbers of type %s", full, f->rows,
+                 f->width, tensor_dtype_name(f->dtype));
     return NULL;
 }
 
@@ -219,7 +219,7 @@ static void put_in(saved_state *s, const char *name, const field *f)
                    &VALUE[code[i]], sizeof(double));
     }
     if (!is_right)
-        state_refuse(s, "%s does not fit", full);
+        state_refuse(s, "%s has the wrong size", full);
 }
 
 static void load(saved_state *s, const char *name, const field *f)
@@ -299,7 +299,7 @@ void state_log_mean_column(saved_state *s, const char *name, log_mean *first, si
     state_group_end(s, before);
     for (size_t i = 0; i < rows && state_loaded(s); i++)
         if (!log_mean_is_right((const log_mean *)(const void *)((const char *)first + i * stride)))
-            state_refuse(s, "%s%s that is no mean", s->group, name);
+            state_refuse(s, "%s%s is not a valid mean", s->group, name);
 }
 
 void state_log_mean(saved_state *s, const char *name, log_mean *value)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of the file, one a line, blank lines skipped. */
+/* The names of the file, one per line, blank lines skipped. */
 static int read_order(taxa *t, const char *path, diag *d)
 {
     input in;

@@ -19,8 +19,8 @@ int dataset_read(dataset *data, const char *path, const alignment_options *optio
                  const char *order, diag *d);
 void dataset_free(dataset *data); /* safe on a zeroed one */
 
-/* The order of a model's taxa instead; path is the alignment's, for messages. ART_ERR_MISMATCH if
- * they are not the same names. */
+/* The same with the taxon order of a model; path is that of the alignment, for messages.
+ * ART_ERR_MISMATCH if the names differ. */
 int dataset_match(dataset *data, const taxa *names, const char *path, diag *d);
 
 /* What identifies the data: sizes and a hash of names in order, states and weights. A new

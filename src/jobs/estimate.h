@@ -1,4 +1,4 @@
-/* estimate.h: what an inference will need, found out by doing a little of it. */
+/* estimate.h: the time and memory that an inference will need, measured on a small part of it. */
 #ifndef JOBS_ESTIMATE_H
 #define JOBS_ESTIMATE_H
 
@@ -13,18 +13,19 @@ typedef struct estimate_sizes {
     int particles; /* of a step of vbpi */
 } estimate_sizes;
 
-/* Bytes are of the whole process. How many trees and steps it takes depends on the data. */
+/* Bytes are those of the whole process. The numbers of trees and steps needed depend on the
+ * data. */
 typedef struct estimate {
-    double bytes;        /* collapsed, the table of topologies not counted */
+    double bytes;        /* collapsed, without the table of topologies */
     double tree_seconds; /* to fit the branch lengths of a random tree from scratch, all threads */
     double fit_seconds;  /* of a step of fitting the network, when no work is shared */
     double vbpi_bytes;
     double vbpi_step_seconds; /* at the start, when no work is shared */
 } estimate;
 
-/* Makes the models of `infer` as they are configured, runs a few steps and fits a few trees. Of
- * more than ESTIMATE_TAXA taxa the networks take the first so many, and are scaled up: time and
- * memory of a step grow with the square of the number of taxa. */
+/* Creates the models of `infer` as configured, runs a few steps and fits a few trees. With more
+ * than ESTIMATE_TAXA taxa the networks are run on the first ESTIMATE_TAXA only and the results are
+ * scaled up: time and memory of a step grow with the square of the number of taxa. */
 enum { ESTIMATE_TAXA = 60 };
 int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads);
 

@@ -64,7 +64,7 @@ static int follow_truth(void *context, json_t *metrics, char *text, size_t size)
         return status;
     put_divergence(metrics, f);
     if (f->has_average)
-        snprintf(text, size, ", KL %.4f (average weights %.4f)", f->last.kl, f->averaged.kl);
+        snprintf(text, size, ", KL %.4f (averaged weights %.4f)", f->last.kl, f->averaged.kl);
     else
         snprintf(text, size, ", KL %.4f", f->last.kl);
     return ART_OK;

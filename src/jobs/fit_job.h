@@ -1,4 +1,4 @@
-/* fit_job.h: a density of topologies fitted to a weighted sample of trees: makes the model, the
+/* fit_job.h: a density of topologies fitted to a weighted sample of trees: creates the model, the
  * run that trains it (train/run.h) and the result.
  *
  *     fit_job *j;
@@ -24,7 +24,7 @@ typedef struct fit_settings {
     int batch; /* trees of a step */
     batch_picks picks;
     int64_t report_every; /* steps */
-    int64_t truth_every;  /* steps between two looks at the truth; falls on reports */
+    int64_t truth_every;  /* steps between two comparisons with the truth; made only at reports */
 } fit_settings;
 
 typedef struct fit_job fit_job;
@@ -39,22 +39,23 @@ run *fit_job_run(fit_job *j);
 typedef struct fit_result {
     int64_t steps;
     bool has_truth, has_average;
-    divergence last;     /* of the truth from the model with its last weights .. */
+    divergence last;     /* divergence of the truth from the model with its last weights .. */
     divergence averaged; /* .. and with their moving average */
 } fit_result;
 
 /* Once the run is done: measures the divergence from the truth, if there is one. */
 int fit_job_finish(fit_job *j, fit_result *out);
 
-extern const char *const FIT_SUFFIXES[]; /* of the files beside <prefix>.json; NULL at the end */
+extern const char
+    *const FIT_SUFFIXES[]; /* suffixes of the files other than <prefix>.json; NULL at the end */
 
 int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d);
 
-/* The contents of <prefix>.json that are results; a new object, NULL if memory is short. */
+/* The results for <prefix>.json; a new object, NULL if memory is short. */
 json_t *fit_job_results(const fit_job *j, const fit_result *found);
 
-/* The model, with the moving average of its weights if there is one, becomes the caller's; nothing
- * can be written afterwards. */
+/* The model, with the moving average of its weights if there is one, is handed over to the caller;
+ * nothing can be written afterwards. */
 topology_model *fit_job_take_model(fit_job *j);
 
 /* What identifies a set of trees as data: sizes and a hash of names, trees and weights. A new

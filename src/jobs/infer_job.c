@@ -208,7 +208,8 @@ static void describe(report_facts *f, const infer_job *j, const infer_descriptio
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
                  (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
     else
-        snprintf(f->method, FACT_SIZE, "branch lengths integrated out, topologies explored");
+        snprintf(f->method, FACT_SIZE,
+                 "branch lengths integrated out, topologies explored and learned");
     snprintf(f->seed, FACT_SIZE, "%llu", (unsigned long long)s->seed);
     const page_fact fact[FACTS] = {
         {"alignment", about->alignment},

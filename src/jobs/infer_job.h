@@ -1,5 +1,5 @@
-/* infer_job.h: Bayesian inference from an alignment, by either method: makes the models, the run
- * that trains or explores them (train/run.h), and the result.
+/* infer_job.h: Bayesian inference from an alignment, by either method: creates the models, the run
+ * that trains them or explores topologies (train/run.h), and the result.
  *
  *     infer_job *j;
  *     status = infer_job_create(&j, &data, &model, &settings, threads);
@@ -49,7 +49,7 @@ run *infer_job_run(infer_job *j);
 
 typedef struct infer_result {
     evaluation evaluation;
-    json_t *facts; /* what the method has to report besides; owned */
+    json_t *facts; /* further results of the method; owned */
 } infer_result;
 
 void infer_result_free(infer_result *r); /* safe on a zeroed one */
@@ -57,14 +57,14 @@ void infer_result_free(infer_result *r); /* safe on a zeroed one */
 /* Once the run is done. *out is safe to free in any case. */
 int infer_job_finish(infer_job *j, infer_result *out);
 
-/* What the files say of the run. All borrowed. */
+/* The description of the run in the files. All borrowed. */
 typedef struct infer_description {
     const char *alignment; /* the name of its file */
     const char *model;     /* the substitution model as text */
     const char *settings;  /* a JSON object, for the model file; NULL: the prior alone */
 } infer_description;
 
-/* The suffixes of the files, beside <prefix>.json; NULL at the end. */
+/* The suffixes of the files other than <prefix>.json; NULL at the end. */
 extern const char *const INFER_SUFFIXES[];
 
 /* Writes them all: the trained model, the posterior sample, the summary, the report. */
@@ -75,10 +75,10 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
 int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
                      const infer_description *about);
 
-/* The contents of <prefix>.json that are results; a new object, NULL if memory is short. */
+/* The results for <prefix>.json; a new object, NULL if memory is short. */
 json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model);
 
-/* The trained models, which become the caller's; nothing can be written afterwards. */
+/* The trained models are handed over to the caller; nothing can be written afterwards. */
 void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches);
 
 #endif

@@ -34,10 +34,10 @@ run *parsimony_job_run(parsimony_job *j);
 typedef struct parsimony_result {
     evaluation evaluation; /* of q: log of the sum of exp(-score), draws with their scores */
     int64_t best_score;
-    const int32_t *decision; /* [best_trees][N-3] all distinct trees of that score that were met;
-                                the job's */
+    const int32_t *
+        decision; /* [best_trees][N-3] all distinct trees found with that score; owned by the job */
     int best_trees;
-    bool is_full; /* as many as are kept; there may be more */
+    bool is_full; /* the maximum number of trees is kept; there may be more */
 } parsimony_result;
 
 void parsimony_result_free(parsimony_result *r); /* safe on a zeroed one */
@@ -45,17 +45,17 @@ void parsimony_result_free(parsimony_result *r); /* safe on a zeroed one */
 /* Once the run is done. *out is safe to free in any case. */
 int parsimony_job_finish(parsimony_job *j, parsimony_result *out);
 
-extern const char *const PARSIMONY_SUFFIXES[]; /* beside <prefix>.json; NULL at the end */
+extern const char *const PARSIMONY_SUFFIXES[]; /* other than <prefix>.json; NULL at the end */
 
 /* Writes the trained model (with the given settings, a JSON text), the best trees and the scores of
  * the draws. */
 int parsimony_job_write(parsimony_job *j, const parsimony_result *found, const char *settings,
                         const char *prefix, diag *d);
 
-/* The contents of <prefix>.json that are results; a new object, NULL if memory is short. */
+/* The results for <prefix>.json; a new object, NULL if memory is short. */
 json_t *parsimony_job_results(const parsimony_job *j, const parsimony_result *found);
 
-/* The model becomes the caller's; nothing can be written afterwards. */
+/* The model is handed over to the caller; nothing can be written afterwards. */
 topology_model *parsimony_job_take_model(parsimony_job *j);
 
 #endif

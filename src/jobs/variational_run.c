@@ -46,7 +46,7 @@ static void progress(const run *r, run_progress *out)
     out->total = (double)v->set.particles * (double)v->set.repeats;
     out->is_resumable = false;
     out->is_done = v->set.repeats == 0 || (e && evaluator_is_done(e));
-    snprintf(out->detail, sizeof out->detail, "%zu distinct trees",
+    snprintf(out->detail, sizeof out->detail, "distinct trees: %zu",
              e ? evaluator_topologies(e) : 0);
 }
 

@@ -6,13 +6,13 @@
 #include "results/evaluation.h"
 #include "train/trainer_run.h"
 
-/* All borrowed until the run is freed, but for the settings. A checkpoint keeps the training; the
- * evaluation begins again where it was stopped. With 0 repeats there is no evaluation. */
+/* All borrowed until the run is freed, except the settings. A checkpoint keeps the training; an
+ * interrupted evaluation is started again. With 0 repeats there is no evaluation. */
 int variational_run_create(run **out, trainer *t, const training_view *view,
                            const particle_source *source, const taxa *names,
                            const evaluation_settings *settings);
 
-/* Once it is done, one time; *out is safe to free in any case. */
+/* To be called once, when the run is done; *out is safe to free in any case. */
 int variational_run_finish(run *r, evaluation *out);
 
 #endif

@@ -1,25 +1,25 @@
 /* likelihood_kernel.h: the inner loops of the likelihood: one tree on one block of patterns.
  *
- * Dimensions: N taxa, C rate categories, B patterns of a block (a multiple of 8; patterns are
- * the vector dimension). A row is B numbers, one per pattern; a vector is 4 rows, one per base.
+ * Dimensions: N taxa, C rate categories, B patterns of a block (a multiple of 8; patterns are the
+ * vector dimension). A row is B numbers, one per pattern; a vector is 4 rows, one per base.
  *
- * The tree hangs from taxon 0. With P_v the transition matrix of the edge above node v, L_v
- * the likelihood of what is below v given the base at v, the upward pass keeps
+ * The tree is rooted at taxon 0. With P_v the transition matrix of the edge above node v, L_v the
+ * likelihood of what is below v given the base at v, the upward pass keeps
  *
  *     A_v = P_v L_v,    L_v = A_a * A_b elementwise, for children a and b
  *
- * in v's slot. The downward pass turns it in place into U_v, the likelihood of everything
- * that is not below v, given the base at the upper end of its edge (without the frequency pi
- * of that base), divided by the likelihood of the pattern and times its weight:
+ * in v's slot. The downward pass turns it in place into U_v, the likelihood of everything that is
+ * not below v, given the base at the upper end of its edge (without the frequency pi of that base),
+ * divided by the likelihood of the pattern and times its weight:
  *
  *     U_a = M * A_b,    U_b = M * A_a,    M = P_v U_v
  *
- * Then sum pi U_v A_v is the weight of the pattern on every edge, and the derivative by the
- * length of the edge is sum_s U_v,s (pi Q A_v)_s. Under JC, where P x = e x + c sum(x), it is
- * sum(U_v) sum(A_v) / 12 - 4/3 weight, from sums that are known already.
+ * Then sum pi U_v A_v is the weight of the pattern on every edge, and the derivative with respect
+ * to the length of the edge is sum_s U_v,s (pi Q A_v)_s. Under JC, where P x = e x + c sum(x), it
+ * is sum(U_v) sum(A_v) / 12 - 4/3 weight, from sums that are already available.
  *
- * When all of A_v is small for a pattern, it is multiplied by 2^256 there (scaling.h), and so is
- * M on the way down; so nothing has to be undone. */
+ * When all of A_v is small for a pattern, it is multiplied by 2^256 there (scaling.h), and so is M
+ * on the way down; so nothing has to be undone. */
 #ifndef LIK_LIKELIHOOD_KERNEL_H
 #define LIK_LIKELIHOOD_KERNEL_H
 
@@ -27,12 +27,12 @@
 
 #include <stdint.h>
 
-/* An inner node v with its children a and b: inner nodes by slot (0 .. N-3), leaves by taxon.
+/* An internal node v with its children a and b: internal nodes by slot (0 .. N-3), leaves by taxon.
  * If one child is a leaf it is a. */
 typedef struct likelihood_step {
     int32_t v, a, b;
     int32_t edge_v, edge_a, edge_b;
-    int32_t leaves; /* how many of the children are leaves */
+    int32_t leaves; /* number of children that are leaves */
 } likelihood_step;
 
 typedef struct likelihood_job {
@@ -57,9 +57,9 @@ typedef struct likelihood_job {
     uint8_t *scaled;   /* [N-2] whether any pattern was */
     double *total;     /* [B] */
     int32_t *scalings; /* [B] how many times 2^256 */
-    /* Results: added to what is there. */
+    /* Results: added to the present values. */
     double *value;    /* sum of weight * log-likelihood */
-    double *gradient; /* [edge]; NULL if not wanted */
+    double *gradient; /* [edge]; NULL if not needed */
 } likelihood_job;
 
 typedef void likelihood_kernel(const likelihood_job *job);

@@ -36,14 +36,14 @@
 
 enum { TILE = 32 };
 
-/* A partial, and the branch through which it is seen. */
+/* A partial, and the branch that leads to it. */
 typedef struct partial_operand {
     const double *value;
     const double *transition; /* [C][2] (e, c) under JC, else [C][4][4]; see vec4.h */
     int categories;           /* C, or 1 for a leaf */
 } partial_operand;
 
-/* L(t) - L(0) and its two derivatives by t, each as T factors of the k. */
+/* L(t) - L(0) and its first two derivatives with respect to t, each as T factors of the k. */
 typedef struct partial_growth {
     const double *value;  /* exp(mu t) - 1 */
     const double *first;  /* mu exp(mu t) */
@@ -89,7 +89,7 @@ typedef struct partial_kernels {
                  int rows_b, size_t pitch, const double *scale, size_t n);
 } partial_kernels;
 
-/* The kernels of a level for JC or for every model; NULL where the build does not have them. */
+/* The kernels of a level for JC or for every model; NULL if this build does not have them. */
 const partial_kernels *partial_kernels_at(cpu_level level, int is_jc);
 
 #endif

@@ -1,5 +1,5 @@
-/* site_patterns.h: the columns of an alignment as a likelihood or a parsimony score sees them:
- * rows in the order of the trees' taxa, one reading of gaps, equal columns merged. */
+/* site_patterns.h: the columns of an alignment as used by a likelihood or a parsimony score: rows
+ * in the order of the taxa of the trees, one treatment of gaps, equal columns merged. */
 #ifndef LIK_SITE_PATTERNS_H
 #define LIK_SITE_PATTERNS_H
 
@@ -15,8 +15,8 @@ typedef struct site_patterns {
 } site_patterns;
 
 /* taxon[i] is the row of the alignment that becomes row i; NULL keeps the order. A gap is a
- * state of its own (STATE_GAP) or, if gap_is_state is false, any base (STATE_ANY). Columns in
- * which nothing is known say nothing about trees and are left out, so count may be 0. The
+ * separate state (STATE_GAP) or, if gap_is_state is false, any base (STATE_ANY). Columns without
+ * any known state carry no information about trees and are left out, so count may be 0. The
  * patterns are in the order of their first column. O(n_taxa * n_patterns). */
 int site_patterns_build(site_patterns *out, const alignment *a, const int *taxon,
                         bool gap_is_state);

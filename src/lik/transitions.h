@@ -1,11 +1,11 @@
-/* transitions.h: what a branch of a given length does to conditional likelihoods, in all rate
- * categories of a model, in the form that both pruning engines (likelihood.h and partials.h)
- * read: per category two numbers under JC, otherwise a matrix of 16 (vec4.h).
+/* transitions.h: the transition probabilities along a branch, in all rate categories of a model, in
+ * the form that both pruning engines (likelihood.h and partials.h) read: per category two numbers
+ * under JC, otherwise a matrix of 16 (vec4.h).
  *
  *     double *transition = ..;                          [transitions_size(m)] per branch
  *     transitions_fill(transition, m, length);
  *
- * A length is in expected substitutions per site; category c sees r_c times the length. */
+ * A length is in expected substitutions per site; in category c it is multiplied by r_c. */
 #ifndef LIK_TRANSITIONS_H
 #define LIK_TRANSITIONS_H
 
@@ -19,10 +19,10 @@ size_t transitions_size(const subst_model *m);
 /* out [transitions_size]: exp(Q r_c b) for every category c, b >= 0. */
 void transitions_fill(double *out, const subst_model *m, double b);
 
-/* out [transitions_size]: their derivatives by b. */
+/* out [transitions_size]: their derivatives with respect to b. */
 void transitions_derivative(double *out, const subst_model *m, double b);
 
-/* How many different mu = lambda_j r_c there are: 1 per category under JC, otherwise 3. */
+/* The number of different mu = lambda_j r_c: 1 per category under JC, otherwise 3. */
 int transitions_rates(const subst_model *m);
 
 /* The factors of partial_growth (partials.h) at length b, [transitions_rates] each:

@@ -17,7 +17,7 @@ typedef struct vec4 {
     double x[4];
 } vec4;
 
-/* A matrix copied to where no store of a kernel can reach it. */
+/* A copy of a matrix that cannot alias any store of a kernel. */
 typedef struct mat4 {
     double x[MATRIX_TERMS];
 } mat4;

@@ -3,11 +3,11 @@
  *     r = W_O concat_h( sum_u a_h(u) (W_V,h x_u + b_V,h) ) + b_O
  *     a_h = softmax_u( (W_Q,h q + b_Q,h) . (W_K,h x_u + b_K,h) / sqrt(d / H) )
  *
- * The query q of step l is the unit vector e_l of R^d (zero for l >= d). So the scores are
- * x_u . k_h plus a constant that the softmax does not see, with the key
- * k_h = W_K,h^T (W_Q,h q + b_Q,h) / sqrt(d / H), which depends on the step only; and since the
- * a_h sum to 1, one may pool first, z_h = sum_u a_h(u) x_u, and apply W_V,h to z_h alone.
- * There are no key or value matrices: O(n H d + d^2) per tree, not O(n d^2).
+ * The query q of step l is the unit vector e_l of R^d (zero for l >= d). So the scores are x_u .
+ * k_h plus a constant that cancels in the softmax, with the key k_h = W_K,h^T (W_Q,h q + b_Q,h) /
+ * sqrt(d / H), which depends on the step only; and since the a_h sum to 1, one may pool first, z_h
+ * = sum_u a_h(u) x_u, and apply W_V,h to z_h alone. There are no key or value matrices: O(n H d +
+ * d^2) per tree, not O(n d^2).
  *
  *     attention_init(&a, d, heads, steps, level);
  *     attention_refresh(&a, in_weight, in_bias, out_weight, out_bias);   weights changed

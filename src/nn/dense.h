@@ -1,9 +1,9 @@
 /* dense.h: products of rows with a weight matrix that is used many times.
  *
- * A BLAS packs the matrix at every call, which for the 5 to 100 rows of a tile costs as much
- * as a quarter to most of the product; here it is packed once, when the weights change, and a
- * tile may be of any size. Every number is one sum in one order, whatever the other rows of a
- * call are: results do not depend on how rows are cut into tiles, bit for bit.
+ * A BLAS packs the matrix at every call, which for the 5 to 100 rows of a tile takes from a quarter
+ * to most of the time of the product; here it is packed once, when the weights change, and a tile
+ * may be of any size. Every number is a sum in a fixed order, independent of the other rows of a
+ * call: results do not depend on how rows are divided into tiles, bit for bit.
  *
  *     const dense_kernels *k = dense_kernels_at(cpu_best());
  *     real *panels = mem_aligned(dense_size(in, out), sizeof *panels);
@@ -29,7 +29,7 @@ static inline int dense_round(int n)
     return (n + DENSE_GRAIN - 1) / DENSE_GRAIN * DENSE_GRAIN;
 }
 
-/* Room for the panels of a matrix, in numbers, at any level. */
+/* Size of the panels of a matrix, in numbers, at any level. */
 static inline size_t dense_size(int in, int out)
 {
     return ((size_t)in + 1) * (size_t)dense_round(out);
@@ -45,13 +45,13 @@ typedef struct dense_kernels {
     void (*multiply)(real *y, ptrdiff_t ldy, const real *x, ptrdiff_t ldx, const real *panels,
                      int rows, int in, int out, int add);
 
-    /* c += a^T b.   c [m][ldc >= n rounded up], a [rows][lda >= m], b [rows][ldb >= n]. Numbers
-     * of c beyond column n are scratch; nothing behind the last number of b is read. */
+    /* c += a^T b.   c [m][ldc >= n rounded up], a [rows][lda >= m], b [rows][ldb >= n]. Numbers of
+     * c beyond column n are scratch; nothing after the last number of b is read. */
     void (*outer)(real *c, ptrdiff_t ldc, const real *a, ptrdiff_t lda, const real *b,
                   ptrdiff_t ldb, int m, int n, int rows);
 } dense_kernels;
 
-/* The kernels of a level; NULL where the build does not have them. */
+/* The kernels of a level; NULL if this build does not have them. */
 const dense_kernels *dense_kernels_at(cpu_level level);
 
 #endif

@@ -1,7 +1,7 @@
-/* gemm.h: products of matrices that are used once, so that packing them (dense.h) does not pay:
- * the few products of a step whose rows are the steps of the autoregression. Matrices are
- * row-major; ld is the distance between rows. Every number is one sum in one order, whatever the
- * other rows and columns of the call are. */
+/* gemm.h: products of matrices that are used once, so that packing them (dense.h) is not
+ * worthwhile: the few products of a step whose rows are the steps of the autoregression. Matrices
+ * are row-major; ld is the distance between rows. Every number is a sum in a fixed order,
+ * independent of the other rows and columns of the call. */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 
@@ -21,7 +21,7 @@ typedef void gemm_kernel(gemm_form form, real *c, int ldc, const real *a, int ld
 /* At the best level of this machine, and by the definition with sums in double. */
 gemm_kernel gemm, gemm_ref;
 
-/* The kernel of a level; NULL where the build does not have it. */
+/* The kernel of a level; NULL if this build does not have it. */
 gemm_kernel *gemm_kernel_at(cpu_level level);
 
 #endif

@@ -1,12 +1,12 @@
-/* layers.h: the layers of the networks, each forward beside its backward.
+/* layers.h: the layers of the networks, each with its forward and backward pass.
  *
- * Matrices are row-major; a layer works on `rows` independent rows. Weights are stored as
- * torch stores them (out x in). A backward adds into the gradients of the weights and sets
- * the gradient of the input (edge_max_backward, which scatters, adds). Arguments may not
- * overlap unless it says so.
+ * Matrices are row-major; a layer works on `rows` independent rows. Weights are stored as torch
+ * stores them (out x in). A backward pass adds to the gradients of the weights and sets the
+ * gradient of the input (edge_max_backward, which scatters, adds). Arguments must not overlap
+ * unless stated otherwise.
  *
- * The elementwise kernels exist for every instruction set and are chosen at run time; the
- * float ones are one vectorised source (layers_kernel.inc) whose exponential is within 2 ulp.
+ * The elementwise kernels exist for every instruction set and are chosen at run time; the float
+ * ones are one vectorised source (layers_kernel.inc) whose exponential is within 2 ulp.
  * nn/layers_ref.h has the same layers by their definitions, in double. */
 #ifndef NN_LAYERS_H
 #define NN_LAYERS_H
@@ -44,12 +44,12 @@ void elu_forward(real *y, const real *x, size_t n);
 /* dx = dy where y > 0, else dy (1 + y): the input is not needed.   dx may be dy. */
 void elu_backward(real *dx, const real *dy, const real *y, size_t n);
 
-/* The two in one pass: y = ELU(norm(x)). xhat and rstd as
- * norm_forward; xhat may be x, and y may be x if xhat is not needed. */
+/* Both in one pass: y = ELU(norm(x)). xhat and rstd as norm_forward; xhat may be x, and y may be x
+ * if xhat is not needed. */
 void norm_elu_forward(real *y, real *xhat, real *rstd, const real *x, const real *gain,
                       const real *bias, int rows, int width);
 
-/* y again from xhat: ELU(gain * xhat + bias). */
+/* Recomputes y from xhat: ELU(gain * xhat + bias). */
 void norm_elu_again(real *y, const real *xhat, const real *gain, const real *bias, int rows,
                     int width);
 
@@ -63,7 +63,7 @@ void softmax_forward(real *y, const real *x, int n);
 /* dx = y (dy - sum y dy).   dx may be dy. */
 void softmax_backward(real *dx, const real *dy, const real *y, int n);
 
-/* y = x - log sum exp(x), in double whatever the network is.   [n] */
+/* y = x - log sum exp(x), in double, independently of the number type of the network.   [n] */
 void log_softmax_forward(double *y, const real *x, int n);
 
 /* dx = dy - exp(y) sum dy.   [n] */
@@ -73,8 +73,8 @@ void log_softmax_backward(real *dx, const double *dy, const double *y, int n);
  * y [edges][width], x [nodes][width], ends [edges][2]. */
 void edge_max_forward(real *y, const real *x, const int32_t (*ends)[2], int edges, int width);
 
-/* Adds dy_e to the end that was larger (to the first where they are equal).
- * dx [nodes][width]: added to. */
+/* Adds dy_e to the end that was larger (to the first if they are equal). dx [nodes][width]: added
+ * to. */
 void edge_max_backward(real *dx, const real *dy, const real *x, const int32_t (*ends)[2], int edges,
                        int width);
 
@@ -105,7 +105,7 @@ typedef struct layer_kernels {
     void (*spread)(real *y, const real *x, const real *w, int rows, int width);
 } layer_kernels;
 
-/* The kernels of a level; NULL where the build does not have them. */
+/* The kernels of a level; NULL if this build does not have them. */
 const layer_kernels *layer_kernels_at(cpu_level level);
 
 #endif

@@ -1,5 +1,5 @@
-/* layers_ref.h: the layers by their definitions, in double, for oracles and tests. The fast layers
- * (nn/layers.h) have the formulas and shapes. */
+/* layers_ref.h: the layers computed from their definitions, in double, as references for checks and
+ * tests. The formulas and shapes are documented in nn/layers.h. */
 #ifndef NN_LAYERS_REF_H
 #define NN_LAYERS_REF_H
 

@@ -8,9 +8,9 @@
  *         optim_update(&o, optim_clip(norm, 100));
  *     optim_free(&o);
  *
- * Looking and updating are two calls so that, with several sets of parameters, none is
- * touched unless all gradients are finite. Nothing is allocated after optim_init. Work is cut
- * into chunks of fixed size, so the results do not depend on the number of threads. */
+ * Checking and updating are two calls so that, with several sets of parameters, none is changed
+ * unless all gradients are finite. Nothing is allocated after optim_init. Work is divided into
+ * chunks of fixed size, so the results do not depend on the number of threads. */
 #ifndef NN_OPTIM_H
 #define NN_OPTIM_H
 
@@ -22,12 +22,12 @@
 typedef struct optim_settings {
     double rate;        /* of the first step */
     double decay;       /* the rate is multiplied by it .. */
-    int64_t every;      /* .. after every so many steps; 0 for never */
+    int64_t every;      /* .. each time this many steps are done; 0 for never */
     double beta1;       /* of the mean of gradients */
     double beta2;       /* of the mean of their squares */
     double eps;         /* added to the root of the second */
-    double average;     /* keeps this much of the moving average per step; 0 for no average */
-    int64_t average_at; /* until so many steps are done the average is a copy */
+    double average;     /* decay of the moving average per step; 0 for no average */
+    int64_t average_at; /* up to this step the average is a copy of the weights */
 } optim_settings;
 
 typedef struct optim {
@@ -52,11 +52,11 @@ void optim_free(optim *o); /* safe on a zeroed one */
 /* rate * decay^floor(step / every), the rate of the update that follows step updates. */
 double optim_rate(const optim_settings *settings, int64_t step);
 
-/* The 2-norm of p->grad, summed in double. ART_ERR_NUMERIC if a gradient is NaN or infinite, or
- * so large (beyond 1e18 in float) that its square would not be a number. */
+/* The 2-norm of p->grad, summed in double. ART_ERR_NUMERIC if a gradient is NaN or infinite, or so
+ * large (beyond 1e18 in float) that its square would overflow. */
 int optim_norm(optim *o, double *norm);
 
-/* The factor that brings a norm down to limit: 1 if it is below, or if limit is 0. */
+/* The factor that reduces a norm to limit: 1 if the norm is below it, or if limit is 0. */
 double optim_clip(double norm, double limit);
 
 /* One update with g = scale * p->grad, as torch's Adam does it; t counts from 1:
@@ -66,8 +66,8 @@ double optim_clip(double norm, double limit);
  *     average = a average + (1 - a) value. */
 void optim_update(optim *o, double scale);
 
-/* The fields "step", "mean.NAME", "square.NAME", "average.NAME" of a saved state; those of the
- * parameters themselves are the caller's. */
+/* The fields "step", "mean.NAME", "square.NAME", "average.NAME" of a saved state; the parameters
+ * themselves are saved by the caller. */
 int optim_fields(optim *o, saved_state *s);
 
 #endif

@@ -163,6 +163,6 @@ void params_fields(const params *p, real *block, saved_state *s)
     if (!s->is_loading)
         state_fail(s, params_store(&s->tensors, p, block, s->group));
     else if (params_load(block, p, &s->tensors, s->group, s->file, NULL) != ART_OK)
-        state_refuse(s, "the numbers %s%s and so on are not those of this network", s->group,
+        state_refuse(s, "the tensors %s%s etc. do not match this network", s->group,
                      p->count ? p->entry[0].name : "");
 }

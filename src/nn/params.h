@@ -1,16 +1,16 @@
-/* params.h: the parameters of a model as one block of numbers and one table of names and
- * shapes. The table is the contents of checkpoints and model files; values, gradients and
- * optimiser moments are blocks of the same layout.
+/* params.h: the parameters of a model as one block of numbers and one table of names and shapes.
+ * The table is the contents of checkpoints and model files; values, gradients and optimiser moments
+ * are blocks of the same layout.
  *
  *     params p = {0};
  *     status = params_add(&p, "tree.mlp.0.weight", d, N);    every entry, in order
  *     status = params_add(&p, "tree.mlp.0.bias", d, 0);
- *     status = params_alloc(&p);                              then the table is closed
+ *     status = params_alloc(&p);                              then no entry can be added
  *     real *w = params_value(&p, 0);
  *     params_free(&p);
  *
- * Every entry begins on a cache line; the numbers between entries are padding and stay 0, so
- * that a loop over a whole block (optimiser, norm) needs no table. */
+ * Every entry begins on a cache line; the numbers between entries are padding and stay 0, so that a
+ * loop over a whole block (optimiser, norm) needs no table. */
 #ifndef NN_PARAMS_H
 #define NN_PARAMS_H
 
@@ -38,8 +38,8 @@ typedef struct params {
     real *grad;   /* [total]; backward passes add, the caller clears */
 } params;
 
-/* Adds an entry; columns 0 makes a vector of rows numbers. ART_ERR_USAGE for a name that is
- * too long or there already, for zero rows, and after params_alloc. */
+/* Adds an entry; columns 0 makes a vector of rows numbers. ART_ERR_USAGE for a name that is too
+ * long or already used, for zero rows, and after params_alloc. */
 int params_add(params *p, const char *name, size_t rows, size_t columns);
 
 /* Allocates value and grad, all zero. */
@@ -49,7 +49,7 @@ void params_free(params *p); /* safe on a zeroed or half-built table */
 /* A block [total] of the same layout, all zero, on a cache line; free with free(). */
 real *params_block(const params *p);
 
-/* The entry of a name; NULL if there is none. O(count). */
+/* The entry with a name; NULL if there is none. O(count). */
 const param *params_find(const params *p, const char *name);
 
 /* The numbers of entry i. */
@@ -65,7 +65,7 @@ static inline real *params_grad(const params *p, int i)
 
 void params_clear_grad(params *p);
 
-/* How many numbers the entries have, without padding: the count that papers print. */
+/* The number of parameters, without padding, as quoted in publications. */
 size_t params_numbers(const params *p);
 
 /* Adds every entry of a block (p->value, or any of its layout) to s, under prefix + name. The
@@ -73,10 +73,10 @@ size_t params_numbers(const params *p);
  * with double. */
 int params_store(safetensors *s, const params *p, const real *block, const char *prefix);
 
-/* Fills a block from the tensors prefix + name of s (F32 or F64, converted) and marks them as
- * used (safetensors_unused then finds what is too much). Every tensor must be there with the
- * right shape, and its numbers must stay finite as real: otherwise ART_ERR_MISMATCH, d lists
- * all differences, and the block is unchanged. */
+/* Fills a block from the tensors prefix + name of s (F32 or F64, converted) and marks them as used
+ * (safetensors_unused then finds superfluous ones). Every tensor must be present with the right
+ * shape, and its numbers must stay finite as real: otherwise ART_ERR_MISMATCH, d lists all
+ * differences, and the block is unchanged. */
 int params_load(real *block, const params *p, safetensors *s, const char *prefix, const char *file,
                 diag *d);
 

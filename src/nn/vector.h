@@ -1,5 +1,5 @@
-/* vector.h: the few words for vector registers that kernels use where plain loops do not do.
- * For kernel files only: the includer defines VECTOR, the bytes of a register. */
+/* vector.h: the few operations on vector registers that kernels use where plain loops are not fast
+ * enough. For kernel files only: the includer defines VECTOR, the bytes of a register. */
 #ifndef NN_VECTOR_H
 #define NN_VECTOR_H
 

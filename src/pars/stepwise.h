@@ -1,6 +1,6 @@
-/* stepwise.h: random starting trees by stepwise addition under parsimony: the taxa come in
- * random order, and each is put where it makes the tree cost the least (Fitch), ties broken at
- * random. Such trees are good and differ from each other, as a search needs for its starts.
+/* stepwise.h: random starting trees by stepwise addition under parsimony: the taxa are added in
+ * random order, each at the position with the lowest Fitch score, ties broken at random. Such trees
+ * are good and differ from each other, as a search needs for its starting trees.
  *
  *     stepwise *s;
  *     status = stepwise_create(&s, &alignment, taxon);
@@ -8,8 +8,8 @@
  *     stepwise_free(s);
  *
  * Gaps are missing data. With the sets of bases that Fitch's rule gives on both sides of every
- * branch, the cost of a taxon there is the number of sites at which its bases are not among
- * those of the merged sets; so one pass over the tree scores all places. Sites are bits. */
+ * branch, the cost of a taxon there is the number of sites at which its bases are not among those
+ * of the merged sets; so one pass over the tree scores all positions. Sites are stored as bits. */
 #ifndef PARS_STEPWISE_H
 #define PARS_STEPWISE_H
 
@@ -19,7 +19,7 @@
 typedef struct stepwise stepwise;
 
 /* Workspace of one thread. taxon[i] is the row of the alignment that is taxon i; NULL keeps the
- * order. Nothing of the arguments is kept. ART_ERR_USAGE for fewer than 3 taxa. */
+ * order. The arguments are not referenced after the call. ART_ERR_USAGE for fewer than 3 taxa. */
 int stepwise_create(stepwise **out, const alignment *a, const int *taxon);
 void stepwise_free(stepwise *s); /* NULL is fine */
 

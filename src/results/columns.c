@@ -207,7 +207,7 @@ static int read_json(reader *r)
         json_t *value;
         if (!json_is_object(object))
             status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, line),
-                                "not a JSON object -- one is expected on every line");
+                                "not a JSON object -- every line must be one");
         else
             status = add_row(r);
         json_object_foreach(object, key, value)

@@ -8,8 +8,9 @@
  *     │
  *     └───── d
  *
- * Columns are branch lengths where all are known, otherwise steps from the root. A support
- * stands on the branch above its node, in percent; branches are at least long enough for it. */
+ * Horizontal distances are branch lengths if all are known, otherwise steps from the root. The
+ * support is written on the branch above its node, in percent; branches are at least long enough
+ * for it. */
 #ifndef RESULTS_DRAW_H
 #define RESULTS_DRAW_H
 

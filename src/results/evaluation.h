@@ -1,4 +1,4 @@
-/* evaluation.h: what a trained q says: the evidence and a weighted posterior sample, drawn in
+/* evaluation.h: evaluation of a trained q: the evidence and a weighted posterior sample, drawn in
  * pieces.
  *
  *     evaluator *e;
@@ -30,14 +30,15 @@ typedef struct evaluation {
 
 void evaluation_free(evaluation *e); /* safe on a zeroed one */
 
-/* The figures under their names in <prefix>.json; k is the K of the bounds. A new object,
- * NULL if memory is short. */
+/* The results under their names in <prefix>.json; k is the K of the bounds. A new object, NULL if
+ * memory is short. */
 json_t *evaluation_json(const evaluation *e, int64_t k);
 
 typedef struct evaluator evaluator;
 
-/* Freezes the tree model until evaluator_free. The draws that are kept are the posterior's if there
- * are branch lengths, and q's where trees alone are judged (parsimony). */
+/* Freezes the tree model until evaluator_free. The draws that are kept are a sample of the
+ * posterior if there are branch lengths, and a sample of q if only topologies are evaluated
+ * (parsimony). */
 int evaluator_create(evaluator **out, const particle_source *source, const taxa *names,
                      const evaluation_settings *settings);
 void evaluator_free(evaluator *e); /* NULL is fine */

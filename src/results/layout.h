@@ -1,4 +1,4 @@
-/* layout.h: where the nodes of a tree go when it is drawn with its root at the left.
+/* layout.h: positions of the nodes of a tree drawn with its root at the left.
  *
  *     layout l = {0};
  *     status = layout_make(&l, &c);
@@ -13,7 +13,7 @@ typedef struct layout {
     double *x;    /* [count] distance from the root: in branch lengths, or in steps; owned */
     double *y;    /* [count] taxa at 0, 1, .. in the order of the nodes; owned */
     double width; /* the largest x */
-    bool lengths; /* all branch lengths are known, and x is made of them */
+    bool lengths; /* all branch lengths are known and determine x */
 } layout;
 
 int layout_make(layout *l, const consensus *c); /* O(N) */

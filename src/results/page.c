@@ -22,7 +22,7 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
     } row[PAGE_FIGURES] = {
         {"estimate", e->log_evidence, 3},
         {"standard error", e->log_evidence_se, 3},
-        {"deviation of one repeat", e->log_evidence_sd, 3},
+        {"SD of one estimate", e->log_evidence_sd, 3},
         {"1-sample lower bound", e->lower_bound_1, 3},
         {"10-sample lower bound", e->lower_bound_10, 3},
         {"draws", (double)e->total, 0},
@@ -71,7 +71,7 @@ static int put_topologies(buffer *out, const tree_set *trees)
                       tree_set_credible(trees, *share));
     tree_writer writer = {0};
     int status = tree_writer_init(&writer, &trees->taxa);
-    buffer_text(out, "\nThe most probable ones\n");
+    buffer_text(out, "\nThe most probable topologies\n");
     for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
         buffer_printf(out, "  %.4f  ", trees->weight[i]);
         tree_write_newick(out, &writer, tree_set_decision(trees, i), NULL);
@@ -90,8 +90,8 @@ int page_text(buffer *out, const page *p)
     put_evidence(out, p->evidence);
     buffer_char(out, '\n');
     int status = put_topologies(out, &p->posterior->trees);
-    buffer_text(out, "\nMajority consensus; the numbers are posterior probabilities of splits in "
-                     "percent,\nthe columns mean branch lengths\n\n");
+    buffer_text(out, "\nMajority consensus; numbers are posterior probabilities of splits in "
+                     "percent;\nhorizontal distances are mean branch lengths\n\n");
     if (!status)
         status = page_tree(out, p->posterior);
     return status ? status : buffer_status(out);

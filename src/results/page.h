@@ -1,9 +1,9 @@
-/* page.h: the result of an inference on one page: what was done, the evidence and how far it can
- * be trusted, the best topologies, the consensus tree drawn.
+/* page.h: the result of an inference on one page: a description of the run, the evidence and its
+ * reliability, the most probable topologies, a drawing of the consensus tree.
  *
  *     <prefix>.report.txt      for the terminal
  *     <prefix>.report.html     the same for the browser (page_html.h), with the splits, and how
- *                              training went; one file that needs nothing else */
+ *                              training went; a self-contained file */
 #ifndef RESULTS_PAGE_H
 #define RESULTS_PAGE_H
 
@@ -28,7 +28,7 @@ typedef struct page {
     const evidence *evidence;
     const posterior *posterior; /* finished */
     const trace *bound;         /* during training; may have no points */
-    const json_t *rounds;       /* an array of flat objects that becomes a table; may be NULL */
+    const json_t *rounds;       /* an array of flat objects shown as a table; may be NULL */
 } page;
 
 extern const char *const PAGE_SUFFIXES[]; /* the suffixes above, NULL at the end */
@@ -39,8 +39,8 @@ int page_write(const char *prefix, const page *p, diag *d);
 /* The text of the first is added to out. */
 int page_text(buffer *out, const page *p);
 
-/* The figures of the evidence by name and as text, in the order in which they are shown; those
- * that are finite. Returns how many. */
+/* The finite values of the evidence, with names and as text, in the order in which they are shown.
+ * Returns their number. */
 enum { PAGE_FIGURES = 9, PAGE_FIGURE_SIZE = 64 };
 typedef struct page_figure {
     const char *name;
@@ -48,8 +48,8 @@ typedef struct page_figure {
 } page_figure;
 int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e);
 
-/* The shares of the posterior whose credible sets are shown, 0 at the end; and how many of the
- * best topologies are. */
+/* The probabilities whose credible sets are shown, 0 at the end; and the number of most probable
+ * topologies shown. */
 extern const double PAGE_CREDIBLE[];
 enum { PAGE_TOPOLOGIES = 10 };
 

@@ -88,7 +88,7 @@ static int put_tree(buffer *out, const posterior *p)
     consensus c = {0};
     buffer_text(out, "<h2>Majority consensus</h2>\n<p>Numbers are posterior probabilities of "
                      "splits in percent; branch lengths are means, in expected substitutions per "
-                     "site. The tree is unrooted; it is drawn from the node beside ");
+                     "site. The tree is unrooted; it is drawn from the node next to ");
     markup_text(out, p->trees.taxa.name[0]);
     buffer_text(out, ".</p>\n<div class=\"wide\">\n");
     int status = consensus_build(&c, &p->splits, CONSENSUS_MAJORITY);
@@ -106,7 +106,8 @@ static int put_topologies(buffer *out, const tree_set *trees)
     double sum = 0;
     buffer_init(&text);
     int status = tree_writer_init(&writer, &trees->taxa);
-    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct ones.", trees->count);
+    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct topolog%s.", trees->count,
+                  trees->count == 1 ? "y" : "ies");
     for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
         buffer_printf(out, "%s %.0f %%: %zu", share == PAGE_CREDIBLE ? " Credible sets:" : ";",
                       100 * *share, tree_set_credible(trees, *share));
@@ -156,14 +157,14 @@ static int put_splits(buffer *out, const page *p)
     const split_table *t = &p->posterior->splits;
     size_t *order = mem_zeros(t->count, sizeof *order);
     int status = order ? split_table_order(order, t) : ART_ERR_NOMEM;
-    buffer_printf(out,
-                  "<h2>Splits</h2>\n<p>Probability of a split with its standard error, mean and "
-                  "standard deviation of the branch length, and "
-                  "the smaller side. Not shown: those below %g and those behind the first %d.</p>\n"
-                  "<table>\n<tr><th class=\"n\">probability</th><th class=\"n\">error</th>"
-                  "<th class=\"n\">length</th><th class=\"n\">deviation</th>"
-                  "<th class=\"n\">taxa</th><th>members</th></tr>\n",
-                  LEAST_SPLIT, MOST_SPLITS);
+    buffer_printf(
+        out,
+        "<h2>Splits</h2>\n<p>Posterior probability of each split with its standard error, mean and "
+        "standard deviation of the branch length, and the taxa on the smaller side. Splits with a "
+        "probability below %g and those after the first %d are not shown.</p>\n<table>\n<tr><th "
+        "class=\"n\">probability</th><th class=\"n\">error</th><th class=\"n\">length</th><th "
+        "class=\"n\">deviation</th><th class=\"n\">taxa</th><th>members</th></tr>\n",
+        LEAST_SPLIT, MOST_SPLITS);
     for (size_t k = 0, shown = 0; !status && k < t->count && shown < MOST_SPLITS; k++)
         if (!split_is_trivial(split_table_bits(t, order[k]), t->n_taxa) &&
             split_frequency(t, order[k]) >= LEAST_SPLIT) {
@@ -223,8 +224,8 @@ static int put_trace(buffer *out, const trace *t)
     if (t->count < 2)
         return ART_OK;
     buffer_text(out, "<h2>Training</h2>\n<p>The lower bound on the log marginal likelihood, from "
-                     "the step on where the data have their whole weight. A line that is still "
-                     "rising at its end asks for more steps.</p>\n<div class=\"wide\">\n");
+                     "the end of annealing. If the curve is still rising at its end, the run needs "
+                     "more steps.</p>\n<div class=\"wide\">\n");
     int status = svg_trace(out, t);
     buffer_text(out, "</div>\n");
     return status;

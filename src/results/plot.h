@@ -1,9 +1,8 @@
-/* plot.h: curves and clouds of points as a picture, a complete SVG file.
+/* plot.h: a plot of curves or points as a complete SVG file.
  *
  *     plot_series series[] = {{"iterated", x, y, 7, PLOT_LINE}, ..};
  *     const plot p = {.title = "Time", .x_name = "taxa", .y_name = "seconds", .log_y = true};
- *     status = plot_svg(&out, &p, series, 2);
- */
+ *     status = plot_svg(&out, &p, series, 2); */
 #ifndef RESULTS_PLOT_H
 #define RESULTS_PLOT_H
 
@@ -16,7 +15,7 @@ typedef struct plot {
     const char *x_name;
     const char *y_name;
     bool log_x, log_y;
-    bool diagonal; /* the line y = x, for points that should be on it */
+    bool diagonal; /* draws the line y = x */
 } plot;
 
 typedef enum plot_style { PLOT_LINE, PLOT_DASHED, PLOT_POINTS } plot_style;

@@ -1,5 +1,5 @@
-/* posterior.h: what weighted draws say of the posterior: tree probabilities, splits with their
- * branch lengths, and some of the draws as rows of a sample.
+/* posterior.h: summaries of the posterior from weighted draws: tree probabilities, splits with
+ * their branch lengths, and some of the draws as rows of a sample.
  *
  *     posterior p;
  *     status = posterior_init(&p, &taxa, 1000, ROWS_BY_WEIGHT, true, seed);
@@ -18,9 +18,9 @@
 
 typedef enum posterior_rows {
     ROWS_BY_WEIGHT, /* a sample of the posterior: each row is one of the draws, chosen in proportion
-                       to its weight, independently of the other rows; all count the same, and a
-                       heavy draw can fill several */
-    ROWS_AS_DRAWN,  /* the first draws, whatever they weigh: a sample of q */
+                       to its weight, independently of the other rows; all rows have equal weight,
+                       and a draw with a large weight can fill several */
+    ROWS_AS_DRAWN,  /* the first draws, regardless of their weight: a sample of q */
 } posterior_rows;
 
 typedef struct posterior {
@@ -48,11 +48,11 @@ void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
 int posterior_add(posterior *p, const particles *batch);
 
-/* All of it as fields of a saved state, before posterior_finish. What is loaded into was
+/* Everything as fields of a saved state, before posterior_finish. Load only into a posterior
  * initialised in the same way. */
 int posterior_fields(posterior *p, saved_state *s);
 
-/* Normalises; no further draws after this. */
+/* Normalises the weights; no draws can be added afterwards. */
 int posterior_finish(posterior *p);
 
 #endif

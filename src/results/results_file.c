@@ -18,7 +18,8 @@ static int path_of(char path[PATH], const char *prefix, diag *d)
 {
     if (snprintf(path, PATH, "%s.json", prefix) < PATH)
         return ART_OK;
-    return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "the prefix is too long -- shorten it");
+    return diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                      "the path prefix is too long -- shorten it");
 }
 
 /* The identity of the run that these are the results of; a new object, NULL if they do not say. */
@@ -56,7 +57,7 @@ static const char *missing_file(const json_t *results)
 
 int results_file_look(bool *is_finished, const char *prefix, const json_t *identity, diag *d)
 {
-    char path[PATH], text[1024] = "they do not say of which";
+    char path[PATH], text[1024] = "they do not say which";
     *is_finished = false;
     int status = path_of(path, prefix, d);
     if (status || access(path, F_OK) != 0)
@@ -71,8 +72,8 @@ int results_file_look(bool *is_finished, const char *prefix, const json_t *ident
                             text);
     else if (gone)
         status = diag_error(d, ART_ERR_EXISTS, (diag_place){.file = path},
-                            "results of this run exist, but %s is gone -- overwrite them, or write "
-                            "the new ones elsewhere",
+                            "results of this run exist, but %s is missing -- overwrite them, or "
+                            "write the new ones elsewhere",
                             gone);
     else
         *is_finished = true;

@@ -1,5 +1,6 @@
-/* results_file.h: <prefix>.json, the last file that a run writes: with it the results are whole.
- * It holds what identifies the run (train/drive.h), the results, and how they were come by. */
+/* results_file.h: <prefix>.json, the last file that a run writes: if it exists, the results are
+ * complete. It holds the identity of the run (train/drive.h), the results, and how they were
+ * obtained. */
 #ifndef RESULTS_RESULTS_FILE_H
 #define RESULTS_RESULTS_FILE_H
 
@@ -9,11 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Are there results of this prefix already? *is_finished becomes true if they are whole and of this
- * very run; results of another run, or files that are missing, are ART_ERR_EXISTS. */
+/* Checks for existing results with this prefix. *is_finished becomes true if they are complete and
+ * belong to this run; results of another run, or missing files, give ART_ERR_EXISTS. */
 int results_file_look(bool *is_finished, const char *prefix, const json_t *identity, diag *d);
 
-/* Removes <prefix>.json, so that old results are not taken for those of a new run. */
+/* Removes <prefix>.json, so that old results are not mistaken for those of a new run. */
 int results_file_remove(const char *prefix, diag *d);
 
 typedef struct results_facts {
@@ -22,7 +23,8 @@ typedef struct results_facts {
     const char *const *suffixes; /* of the run's files, NULL at the end */
 } results_facts;
 
-/* Writes it. results is taken over; NULL is a failure to make it (ART_ERR_NOMEM). */
+/* Writes it. Takes ownership of results; NULL means that they could not be created
+ * (ART_ERR_NOMEM). */
 int results_file_write(const char *prefix, const json_t *identity, json_t *results,
                        const results_facts *facts, diag *d);
 

@@ -1,4 +1,4 @@
-/* sample.h: the files that hold a posterior sample, of which all rows count the same.
+/* sample.h: the files that hold a posterior sample, in which all rows have equal weight.
  *
  *     <prefix>.trees        NEXUS, one tree per row with branch lengths and [&W weight]
  *     <prefix>.trace.tsv    one line per row, for Tracer: state, log-likelihood, prior, tree

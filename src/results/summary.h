@@ -1,12 +1,12 @@
-/* summary.h: the files that sum up a sample of trees, the same for `summarize` and `infer`.
+/* summary.h: the files that summarize a sample of trees, the same for `summarize` and `infer`.
  *
- *     <prefix>.trprobs      distinct topologies by falling probability, as MrBayes writes them;
- *                           the first 100,000, and how much is not listed
+ *     <prefix>.trprobs      distinct topologies, most probable first, as in MrBayes;
+ *                           the first 100,000, and the probability not listed
  *     <prefix>.contree      consensus, Newick, supports from 0 to 1
  *     <prefix>.con.tre      the same with annotations, NEXUS, for FigTree
  *     <prefix>.map.nwk      the most probable topology
  *     <prefix>.splits.tsv   splits with frequency, mean and deviation of the length, and members;
- *                           with the standard error of the frequency where it means something
+ *                           with the standard error of the frequency if it is meaningful
  *
  * Branch lengths are means over the trees that have the branch, in the MAP tree too. */
 #ifndef RESULTS_SUMMARY_H
@@ -19,16 +19,16 @@
 extern const char *const SUMMARY_SUFFIXES[];
 
 /* Writes them all. trees is normalised (tree_set_normalise); splits holds the splits of the same
- * trees with the same weights. errors: the weights have their variances (splits.h), as those of
- * independent draws have; those of trees from files do not. */
+ * trees with the same weights. errors: the weights have variances (splits.h), as for independent
+ * draws; the weights of trees from files do not. */
 int summary_write(const char *prefix, const tree_set *trees, const split_table *splits, bool errors,
                   consensus_kind kind, diag *d);
 
-/* length [2N-3] becomes the mean length of each branch of a topology, NaN where none is known. */
+/* Sets length [2N-3] to the mean length of each branch of a topology, NaN if unknown. */
 int summary_lengths(double *length, const int32_t *decision, const split_table *splits);
 
-/* The names of the smaller side of a split, separated by commas, quoted as in Newick text; of two
- * equal sides the one without taxon 0. */
+/* The names of the smaller side of a split, separated by commas, quoted as in Newick text; if both
+ * sides have the same size, the one without taxon 0. */
 void summary_members(buffer *out, const uint64_t *split, const taxa *names);
 
 #endif

@@ -1,4 +1,4 @@
-/* trace.h: how a number went during training, from the lines of <prefix>.metrics.jsonl. */
+/* trace.h: the course of a quantity during training, from the lines of <prefix>.metrics.jsonl. */
 #ifndef RESULTS_TRACE_H
 #define RESULTS_TRACE_H
 
@@ -13,9 +13,9 @@ typedef struct trace {
     trace_point *point; /* [count]; owned */
 } trace;
 
-/* The number of the given name in every line that is about steps in which the data had their
- * whole weight: "anneal" is 1 there and in the line before. Lines without these numbers are passed
- * over; where there is no such file, or it is no table, there are no points. */
+/* The values of the given name in all lines after the end of annealing: "anneal" is 1 in the line
+ * and in the one before. Lines without these numbers are skipped; if there is no such file, or it
+ * is not a table, there are no points. */
 int trace_read(trace *t, const char *path, const char *name);
 void trace_free(trace *t); /* safe on a zeroed or half-built one */
 

@@ -40,7 +40,7 @@ static int detect(alignment_format *format, const input *in, diag *d)
     if (*p == '\0')
         return diag_error(d, ART_ERR_INPUT, input_file(in),
                           "the file is empty%s -- give a file with an alignment",
-                          in->length ? " but for blanks" : "");
+                          in->length ? " except for whitespace" : "");
     const char *digit = p + (*p == '-' || *p == '+');
     if (*p == '>' || *p == ';')
         *format = ALIGNMENT_FASTA;
@@ -51,10 +51,11 @@ static int detect(alignment_format *format, const input *in, diag *d)
     else {
         char shown[48];
         size_t n = strlen(p) < 32 ? strlen(p) : 32;
-        return diag_error(d, ART_ERR_INPUT, input_place(in, p),
-                          "the file begins with %s, which is no alignment -- FASTA begins with "
-                          "'>', PHYLIP with the numbers of sequences and sites, NEXUS with #NEXUS",
-                          diag_quote(shown, sizeof shown, p, n));
+        return diag_error(
+            d, ART_ERR_INPUT, input_place(in, p),
+            "the file begins with %s, so it is not an alignment in a known format -- FASTA begins "
+            "with '>', PHYLIP with the numbers of sequences and sites, NEXUS with #NEXUS",
+            diag_quote(shown, sizeof shown, p, n));
     }
     return ART_OK;
 }
@@ -132,15 +133,16 @@ static int remark(const alignment *a, const input *in, diag *d)
     char names[512];
     diag_place file = input_file(in);
     if (s.empty_sites == a->n_sites) {
-        status = diag_error(d, ART_ERR_INPUT, file,
-                            "there is not a single base in the alignment -- give one with data");
+        status = diag_error(
+            d, ART_ERR_INPUT, file,
+            "the alignment does not contain a single base -- give an alignment with data");
         goto out;
     }
     if (s.empty_sequences) {
         list_names(names, sizeof names, a, s.same_as, true);
         diag_warning(d, file,
-                     "sequences without a single base: %s -- where they stand in a tree is known "
-                     "from the prior only",
+                     "sequences without a single base: %s -- where they stand in a tree is "
+                     "determined by the prior alone",
                      names);
     }
     if (s.identical_sequences) {
@@ -148,11 +150,11 @@ static int remark(const alignment *a, const input *in, diag *d)
         diag_note(d, file, "identical sequences: %s", names);
     }
     if (s.empty_sites)
-        diag_note(d, file,
-                  "columns without a single base: %zu of %zu -- they are left out of account",
+        diag_note(d, file, "columns without a single base: %zu of %zu -- they are ignored",
                   s.empty_sites, a->n_sites);
     if (s.constant_sites == a->n_sites)
-        diag_warning(d, file, "no site varies -- the data say nothing about the tree");
+        diag_warning(d, file,
+                     "no site varies -- the data contain no information about the topology");
 out:
     alignment_stats_free(&s);
     return status;

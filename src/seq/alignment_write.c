@@ -69,11 +69,10 @@ static void warn_of_blanks(const alignment *a, diag *d)
     char shown[96];
     for (int i = 0; i < a->n_taxa; i++)
         if (strchr(a->name[i], ' ')) {
-            diag_warning(
-                d, (diag_place){0},
-                "the name %s has blanks, where names in FASTA end -- choose NEXUS, or read it "
-                "with full names",
-                diag_quote(shown, sizeof shown, a->name[i], strlen(a->name[i])));
+            diag_warning(d, (diag_place){0},
+                         "the name %s contains spaces, but names in FASTA end at a space -- choose "
+                         "NEXUS, or read the file with full names",
+                         diag_quote(shown, sizeof shown, a->name[i], strlen(a->name[i])));
             diag_advise(d, ADVICE_FULL_NAMES);
             return;
         }

@@ -64,7 +64,8 @@ static bool looks_like_protein(const row *x)
 static const char *hint_for(const rows *r, const char *at)
 {
     if (r->symbol[(unsigned char)*at] & SYMBOL_MATCH)
-        return "the match character stands for the first sequence, so it cannot be in it";
+        return "the match character stands for the base in the first sequence, so it cannot occur "
+               "there";
     switch (*at) {
     case '{':
     case '}':
@@ -72,13 +73,13 @@ static const char *hint_for(const rows *r, const char *at)
     case ')':
         return ROWS_SET_HINT;
     case '*':
-        return "a stop codon is no nucleotide; write N for an unknown base";
+        return "a stop codon is not a nucleotide; write N for an unknown base";
     case '.':
         return "declare MATCHCHAR=. in FORMAT if it means the base of the first sequence";
     case '>':
-        return "a header must begin at the start of its line";
+        return "a header must begin at the start of a line";
     case ';':
-        return "remove it; a comment must begin at the start of its line";
+        return "remove it; a comment must begin at the start of a line";
     default:
         break;
     }
@@ -118,7 +119,7 @@ static void report_protein(const rows *r, const row *x, size_t how_many)
                    shown, letters);
     else
         diag_error(r->d, ART_ERR_INPUT, place,
-                   "sequence %s looks like protein (it has %s), and others do not -- this program "
+                   "sequence %s looks like protein (it has %s), but others do not -- this program "
                    "reads nucleotides only",
                    shown, letters);
 }
@@ -147,7 +148,7 @@ static void report_sightings(const rows *r, const sightings *s)
 {
     if (s->seen & SYMBOL_T && s->seen & SYMBOL_U)
         diag_note(r->d, input_place(r->in, s->at[1]),
-                  "both T and U occur; they are taken for the same base");
+                  "both T and U occur; they are treated as the same base");
     if (s->seen & SYMBOL_DOT)
         diag_note(r->d, input_place(r->in, s->at[2]),
                   "'.' occurs; it is read as an unknown base, like '?'");

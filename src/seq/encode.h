@@ -1,11 +1,11 @@
-/* encode.h: from characters to states, and what is to be said about the characters. */
+/* encode.h: from characters to states, with messages about invalid or unusual characters. */
 #ifndef SEQ_ENCODE_H
 #define SEQ_ENCODE_H
 
 #include "seq/rows.h"
 
-/* Writes the states [count][length]. Characters that mean nothing are errors, one for each
- * row; sequences that look like protein are said to. */
+/* Writes the states [count][length]. Invalid characters are errors, one per row; sequences that
+ * look like protein are reported. */
 int rows_encode(rows *r, uint8_t *state, size_t length);
 
 #endif

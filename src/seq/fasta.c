@@ -29,9 +29,9 @@ static int check_full_names(const rows *r, const char *header, const char *end, 
         diag_error(r->d, ART_ERR_INPUT, input_place(r->in, header),
                    "the name %s was used already on line %zu -- %s",
                    diag_quote(shown, sizeof shown, header, n), input_place(r->in, first).line,
-                   differ ? "the headers differ behind the first word: give each sequence its own "
-                            "first word, or read full names"
-                          : "give each sequence its own name");
+                   differ ? "the headers differ after the first word: make the first words unique, "
+                            "or read full names"
+                          : "give each sequence a unique name");
     if (differ)
         diag_advise(r->d, ADVICE_FULL_NAMES);
     return status;

@@ -45,8 +45,8 @@ static int not_part_of(reader *x, const nexus_token *t, const char *command)
         return nexus_unexpected(&x->n, t, "';' at the end of the command",
                                 "end it with a semicolon");
     return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
-                      "%s is not known as a part of %s -- make sure that the command before it "
-                      "ends with a semicolon (;)",
+                      "%s is not recognized in %s -- make sure that the command before it ends "
+                      "with a semicolon (;)",
                       diag_quote(shown, sizeof shown, t->start, t->length), command);
 }
 
@@ -70,7 +70,7 @@ static int need_value(reader *x, const nexus_token *key, nexus_token *value)
     if (status != ART_OK)
         return status;
     if (!found || value->kind == NEXUS_END || value->kind == NEXUS_MARK) {
-        snprintf(what, sizeof what, "'=' and a value behind %.*s",
+        snprintf(what, sizeof what, "'=' and a value after %.*s",
                  (int)(key->length < 20 ? key->length : 20), key->start);
         return nexus_unexpected(&x->n, value, what, "write it as in NTAX=4");
     }
@@ -103,7 +103,7 @@ static int parse_dimensions(reader *x)
                 return status;
             if (known && known != n)
                 return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, &t),
-                                  "NTAX is %zu here and was %zu on line %zu -- correct one of them",
+                                  "NTAX is %zu here but was %zu on line %zu -- correct one of them",
                                   n, known, input_place(x->n.in, x->n_taxa_at).line);
             x->n_taxa = n;
             x->n_taxa_at = t.from;
@@ -126,7 +126,7 @@ static int symbol_value(reader *x, const nexus_token *key, char *symbol)
         return status;
     char c = t.start[0];
     if (t.length != 1 || c <= ' ' || c == 0x7F || strchr("ACGTUacgtu;[]", c))
-        return nexus_unexpected(&x->n, &t, "one character, no base and none of ; [ ]",
+        return nexus_unexpected(&x->n, &t, "one character that is not a base and not one of ; [ ]",
                                 "correct FORMAT");
     *symbol = c;
     return ART_OK;
@@ -235,7 +235,7 @@ static int add_name(reader *x, rows *to, const nexus_token *t, size_t *again)
         return ART_ERR_NOMEM;
     if (memchr(name, '\n', n))
         return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
-                          "a name goes over the end of the line -- close the quote");
+                          "a quoted name extends past the end of the line -- close the quote");
     return rows_add(to, name, n, t->from, again);
 }
 
@@ -313,9 +313,9 @@ static int parse_matrix(reader *x)
     nexus_token t;
     int status;
     if (x->n_sites == 0)
-        return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
-                          "MATRIX before NCHAR is known -- add DIMENSIONS NTAX=... NCHAR=...; in "
-                          "front of it");
+        return diag_error(
+            x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
+            "MATRIX comes before NCHAR is known -- add DIMENSIONS NTAX=... NCHAR=...; before it");
     while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
         if (t.kind == NEXUS_END || is_block_end(x, &t))
             return nexus_unexpected(&x->n, &t, "';' at the end of MATRIX",
@@ -361,8 +361,7 @@ static int parse_data_command(reader *x, const nexus_token *t)
     if (x->r->count)
         return diag_error(
             x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
-            "%s behind the matrix, perhaps of a second one -- keep one FORMAT and then "
-            "one MATRIX",
+            "%s after the matrix, perhaps for a second one -- keep one FORMAT and then one MATRIX",
             shown);
     return nexus_is(t, "format") ? parse_format(x) : parse_matrix(x);
 }
@@ -381,7 +380,8 @@ static int parse_command(reader *x, const nexus_token *t)
         return parse_data_command(x, t);
     diag_quote(shown, sizeof shown, t->start, t->length);
     if (nexus_is(t, "begin"))
-        return nexus_unexpected(&x->n, t, "END; at the end of the block", "add it in front");
+        return nexus_unexpected(&x->n, t, "END; at the end of the block",
+                                "add it before this line");
     if (nexus_is(t, "eliminate"))
         return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
                           "the command %s is not supported -- remove the sites from the matrix",
@@ -390,8 +390,7 @@ static int parse_command(reader *x, const nexus_token *t)
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
         known |= nexus_is(t, passed[i]);
     if (!known)
-        diag_note(x->n.d, nexus_place(&x->n, t), "the command %s is not known and is passed over",
-                  shown);
+        diag_note(x->n.d, nexus_place(&x->n, t), "the unknown command %s is ignored", shown);
     return nexus_skip_command(&x->n);
 }
 
@@ -443,8 +442,7 @@ static int pass_over(reader *x, const nexus_token *name)
         diag_note(x->n.d, nexus_place(&x->n, name),
                   "block %s has commands for another program; they are not executed", shown);
     else
-        diag_note(x->n.d, nexus_place(&x->n, name), "block %s is not used and is passed over",
-                  shown);
+        diag_note(x->n.d, nexus_place(&x->n, name), "block %s is not used and is ignored", shown);
     return nexus_skip_block(&x->n);
 }
 

@@ -1,7 +1,7 @@
 /* nexus_data.h: the structure of the DATA or CHARACTERS block of a NEXUS file.
  *
- * A TAXA block, where there is one, must agree with the matrix. Other blocks are passed over
- * with a note; commands for other programs are never run. */
+ * A TAXA block, if present, must agree with the matrix. Other blocks are skipped with a note;
+ * commands for other programs are never executed. */
 #ifndef SEQ_NEXUS_DATA_H
 #define SEQ_NEXUS_DATA_H
 

@@ -1,4 +1,4 @@
-/* patterns.h: columns of a matrix of states, each kind once, with counts. */
+/* patterns.h: the distinct columns of a matrix of states, with their counts. */
 #ifndef SEQ_PATTERNS_H
 #define SEQ_PATTERNS_H
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HINT                                                                                     \
-    "correct the header or the sequence; if names are exactly ten columns wide and not set off " \
+#define HINT                                                                                      \
+    "correct the header or the sequence; if names are exactly ten columns wide and not followed " \
     "by a blank, read it as strict PHYLIP"
 
 enum { STRICT_NAME = 10 };
@@ -75,8 +75,8 @@ static int header_number(const phylip *f, size_t *out, line word, const char *wh
     diag_place place = input_place(f->r->in, word.start);
     if (status == ART_ERR_INPUT)
         return diag_error(f->r->d, ART_ERR_INPUT, place,
-                          "%s where the number of %s should be -- the first line of a PHYLIP file "
-                          "has the number of sequences and the number of sites",
+                          "%s instead of the number of %s -- the first line of a PHYLIP file must "
+                          "contain the number of sequences and the number of sites",
                           shown, what);
     if (status != ART_OK || value < 1 || value > UINT32_MAX - 1)
         return diag_error(f->r->d, ART_ERR_INPUT, place,
@@ -106,7 +106,7 @@ static int parse_header(phylip *f)
     for (const char *c = rest.start; c < l.end; c++)
         if (!is_blank(*c) && !((*c | 32) >= 'a' && (*c | 32) <= 'z'))
             return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, c),
-                              "%s behind the two numbers of the header -- remove it", shown);
+                              "%s after the two numbers of the header -- remove it", shown);
     diag_note(f->r->d, input_place(f->r->in, rest.start),
               "the options %s in the header are ignored: the file itself shows its layout", shown);
     return ART_OK;
@@ -127,9 +127,9 @@ static int survey(phylip *f)
     line l;
     for (f->n_lines = 0; next_line(&p, &l); f->n_lines++)
         if (is_header(l))
-            return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, l.start),
-                              "a second data set begins here -- put each data set into a file of "
-                              "its own");
+            return diag_error(
+                f->r->d, ART_ERR_INPUT, input_place(f->r->in, l.start),
+                "a second data set begins here -- put each data set into a separate file");
     if (f->n_lines < f->n_taxa)
         return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
                           "the header says %zu sequences, but there are only %zu lines -- correct "
@@ -234,9 +234,10 @@ static int add_block(const phylip *f, line *block)
 static int read_interleaved(const phylip *f)
 {
     if (f->n_lines % f->n_taxa != 0)
-        return advised(f, diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                                     "%zu lines do not make whole blocks of %zu sequences -- " HINT,
-                                     f->n_lines, f->n_taxa));
+        return advised(
+            f, diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
+                          "%zu lines cannot be divided into blocks of %zu sequences -- " HINT,
+                          f->n_lines, f->n_taxa));
     line *block = mem_zeros(f->n_taxa, sizeof *block);
     if (!block)
         return ART_ERR_NOMEM;
@@ -300,7 +301,7 @@ static int choose(const phylip *f, layout **chosen)
         return status;
     if (sequential == 2 && interleaved == 2)
         return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                          "the file can be read as sequential and as interleaved -- write each "
+                          "the layout is ambiguous, sequential or interleaved -- write each "
                           "sequence on one line");
     bool rows_complete = f->r->count == f->n_taxa;
     if (sequential != interleaved)

@@ -3,10 +3,10 @@
  *     ntax nsite
  *     name characters ...
  *
- * Sequences may be on one line each, wrapped over several lines (sequential), or in blocks of
- * one line per sequence (interleaved), with or without blank lines; no option says which. A
- * file that is no single line per sequence is read both ways, and the way that fits the header
- * is taken; that both fit does not happen in practice, and is refused. */
+ * Sequences may be on one line each, wrapped over several lines (sequential), or in blocks of one
+ * line per sequence (interleaved), with or without blank lines; the layout is detected. A file that
+ * does not have one line per sequence is read both ways, and the way that agrees with the header is
+ * used; if both agree, which does not happen in practice, the file is refused. */
 #ifndef SEQ_PHYLIP_H
 #define SEQ_PHYLIP_H
 

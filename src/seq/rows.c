@@ -46,10 +46,11 @@ static size_t cut_name(const rows *r, const char *name, size_t n, const char *at
     while (keep < n && (unsigned char)name[keep] >= ' ' && name[keep] != 0x7F)
         keep++;
     if (keep > 0 && keep < n)
-        diag_warning(r->d, input_place(r->in, at),
-                     "control character %s in a name; it is cut to %s -- remove the character",
-                     diag_quote(control, sizeof control, name + keep, 1),
-                     diag_quote(shown, sizeof shown, name, keep));
+        diag_warning(
+            r->d, input_place(r->in, at),
+            "control character %s in a name, which is shortened to %s -- remove the character",
+            diag_quote(control, sizeof control, name + keep, 1),
+            diag_quote(shown, sizeof shown, name, keep));
     return keep;
 }
 
@@ -61,7 +62,7 @@ static int check_name(const rows *r, const char *name, size_t n, const char *at)
                           "sequence %zu has an empty name -- give it a name", r->count + 1);
     if (n > ROWS_MAX_NAME)
         return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, at),
-                          "the name %s has %zu bytes, more than %d -- shorten it",
+                          "the name %s has %zu bytes, but at most %d are allowed -- shorten it",
                           diag_quote(shown, sizeof shown, name, n), n, ROWS_MAX_NAME);
     size_t good = utf8_invalid(name, n);
     if (good < n)
@@ -98,11 +99,10 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
     free(new->name);
     if (status || again)
         return status;
-    return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, at),
-                      "the name %s was used already on line %zu -- give each sequence its own "
-                      "name",
-                      diag_quote(shown, sizeof shown, name, n),
-                      input_place(r->in, r->row[found].at).line);
+    return diag_error(
+        r->d, ART_ERR_INPUT, input_place(r->in, at),
+        "the name %s was used already on line %zu -- give each sequence a unique name",
+        diag_quote(shown, sizeof shown, name, n), input_place(r->in, r->row[found].at).line);
 }
 
 int rows_piece(rows *r, size_t number, const char *start, const char *end)
@@ -222,8 +222,8 @@ static int check_similar_names(const rows *r)
     if (status == ART_OK && pairs > 0)
         return diag_error(
             r->d, ART_ERR_INPUT, input_place(r->in, r->row[pair[1]].at),
-            "%s and %s (%zu such pairs) differ only in spaces and underscores, which tree "
-            "files take for the same -- rename one of them",
+            "%s and %s (%zu such pairs) differ only in spaces and underscores, which tree files "
+            "treat as the same -- rename one of them",
             diag_quote(first, sizeof first, r->row[pair[0]].name, strlen(r->row[pair[0]].name)),
             diag_quote(second, sizeof second, r->row[pair[1]].name, strlen(r->row[pair[1]].name)),
             pairs);
@@ -234,8 +234,8 @@ static int check_similar_names(const rows *r)
     if (status == ART_OK && pairs > 0)
         diag_warning(
             r->d, input_place(r->in, r->row[pair[1]].at),
-            "%s and %s (%zu such pairs) differ only in upper and lower case -- some programs "
-            "take them for the same",
+            "%s and %s (%zu such pairs) differ only in upper and lower case -- some programs treat "
+            "them as the same name",
             diag_quote(first, sizeof first, r->row[pair[0]].name, strlen(r->row[pair[0]].name)),
             diag_quote(second, sizeof second, r->row[pair[1]].name, strlen(r->row[pair[1]].name)),
             pairs);

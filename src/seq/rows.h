@@ -1,11 +1,10 @@
-/* rows.h: what the readers of FASTA, PHYLIP and NEXUS find: the names, and where in the text
+/* rows.h: the result of the readers of FASTA, PHYLIP and NEXUS: the names, and where in the text
  * the characters of each sequence are.
  *
- * A reader only finds out the structure of its file. It calls rows_add for a name and
- * rows_piece for every stretch of text that belongs to a row; the stretches are not copied.
- * What all formats have in common comes after: rows_check looks at names and lengths, and
- * encode.h turns the characters into states. All return ART_OK, ART_ERR_INPUT with a message in
- * d, or ART_ERR_NOMEM without. */
+ * A reader only determines the structure of its file. It calls rows_add for a name and rows_piece
+ * for every stretch of text that belongs to a row; the stretches are not copied. The steps common
+ * to all formats follow: rows_check checks names and lengths, and encode.h turns the characters
+ * into states. All return ART_OK, ART_ERR_INPUT with a message in d, or ART_ERR_NOMEM without. */
 #ifndef SEQ_ROWS_H
 #define SEQ_ROWS_H
 
@@ -22,10 +21,10 @@ typedef struct row {
     const char *at; /* where the name is in the text */
     size_t length;  /* characters of the sequence, blanks not counted */
     size_t done;    /* states written so far */
-    size_t bad;     /* characters that mean nothing, and the first of them: */
+    size_t bad;     /* number of invalid characters, and the first of them: */
     const char *bad_at;
     size_t bad_site;
-    uint32_t protein; /* letters that only proteins have: one bit each */
+    uint32_t protein; /* letters that occur only in proteins, one bit each */
     size_t protein_count;
 } row;
 
@@ -52,9 +51,9 @@ void rows_free(rows *r); /* safe on a zeroed or freed one */
 void rows_clear(rows *r);
 
 /* Adds a row and takes a copy of the name (n bytes at name; `at` is its place in the text). A
- * control character ends the name, with a warning. ART_ERR_INPUT if it is empty, too long, or
- * not UTF-8. A name that is there already is an error, unless again is not NULL: then nothing
- * is added and *again is the number of the row that has it, or of the new one. */
+ * control character ends the name, with a warning. ART_ERR_INPUT if it is empty, too long, or not
+ * UTF-8. A duplicate name is an error if again is NULL; otherwise no row is added and *again is the
+ * number of the row with this name (for a new name, of the new row). */
 int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again);
 
 /* The next piece of a row. */
@@ -65,13 +64,13 @@ int rows_piece(rows *r, size_t number, const char *start, const char *end);
 const char *rows_find_set(const rows *r, size_t number);
 extern const char ROWS_SET_HINT[];
 
-/* Every row must have this many characters: one error for each that has not, with the hint, or
- * with that for sets of bases where there is one. advice is that of the hint. */
+/* Every row must have this many characters: one error for each row that does not, with the hint, or
+ * with the hint about sets of bases if the row has one. advice belongs to the hint. */
 int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
                 diag_advice advice);
 
-/* At least three rows, none empty, all of one length, no two names that tree files would take
- * for the same. *length becomes the number of sites. */
+/* At least three rows, none empty, all of one length, no two names that tree files would treat as
+ * the same. Sets *length to the number of sites. */
 int rows_check(const rows *r, size_t *length);
 
 #endif

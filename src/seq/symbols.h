@@ -1,4 +1,4 @@
-/* symbols.h: what the characters of a sequence mean.
+/* symbols.h: the meaning of the characters of a sequence.
  *
  * A table gives every byte its state (the bits of alignment.h) or one of these marks. */
 #ifndef SEQ_SYMBOLS_H
@@ -10,7 +10,7 @@ enum {
     SYMBOL_STATE = 31, /* mask of the state */
     SYMBOL_BAD = 32,   /* cannot be in a sequence */
     SYMBOL_BLANK = 64, /* skipped */
-    /* states that something has to be said about */
+    /* states that need a message */
     SYMBOL_T = 128,
     SYMBOL_U = 256,
     SYMBOL_DOT = 512,
@@ -18,11 +18,11 @@ enum {
     SYMBOL_MATCH = 2048, /* the state of the first sequence at this site */
 };
 
-/* A C G T, U = T, the IUPAC codes, N X O ? ~ for any base, '-' and '!' for a gap, '.' for any
- * base; upper or lower case. Space, tab and line end are blank, all the rest is bad. */
+/* A C G T, U = T, the IUPAC codes, N X O ? ~ for any base, '-' and '!' for a gap, '.' for any base;
+ * upper or lower case. Space, tab and line end are blank, all other characters are invalid. */
 void symbols_init(uint16_t symbol[256]);
 
-/* Another meaning for a character, in upper and lower case; none for a NUL. */
+/* Changes the meaning of a character, in upper and lower case; does nothing for a NUL. */
 void symbols_set(uint16_t symbol[256], char c, int meaning);
 
 /* The character of a state: a base, an IUPAC code, 'N' or '-'. */

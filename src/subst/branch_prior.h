@@ -13,9 +13,9 @@
  *     log p(b_1 .. b_n) = sum_e h(b_e)
  *
  * and log_density, first and second are h, h' and h''. Code that needs the prior of a whole tree
- * calls branch_prior_log_joint and branch_prior_draw, never a sum or a loop of its own, because
- * the next kinds are not products over branches. The compound Dirichlet priors (Rannala, Zhu and
- * Yang 2012; "gamma-Dirichlet") have the form
+ * calls branch_prior_log_joint and branch_prior_draw and never sums over branches itself, because
+ * future kinds are not products over branches. The compound Dirichlet priors (Rannala, Zhu and Yang
+ * 2012; "gamma-Dirichlet") have the form
  *
  *     log p(b_1 .. b_n) = sum_e h(b_e) + g(T),    T = sum_e b_e
  *
@@ -52,7 +52,7 @@ static inline branch_prior branch_prior_exponential(double rate)
     return (branch_prior){BRANCH_PRIOR_EXPONENTIAL, rate};
 }
 
-/* Whether the parameters are in their range: a finite rate above 0. */
+/* Whether the parameters are valid: a finite rate above 0. */
 bool branch_prior_is_valid(branch_prior prior);
 
 /* The mean length of a branch. */

@@ -1,8 +1,8 @@
 /* gamma_rates.h: the discrete gamma distribution of rates among sites (Yang 1994).
  *
- * Rates are gamma distributed with shape alpha and mean 1; the distribution is cut at its
- * quantiles into n categories of equal probability, and each category has the mean of its
- * part as its rate, as IQ-TREE and MrBayes do. */
+ * Rates are gamma distributed with shape alpha and mean 1; the distribution is divided at its
+ * quantiles into n categories of equal probability, and the rate of each category is the mean
+ * within it, as IQ-TREE and MrBayes do. */
 #ifndef SUBST_GAMMA_RATES_H
 #define SUBST_GAMMA_RATES_H
 
@@ -10,7 +10,7 @@
  * Relative error below 1e-13 for a <= 1000. */
 double gamma_below(double a, double x);
 
-/* The x with P(a, x) = p, for 0 < p < 1; 0 where it is below the smallest double. */
+/* The x with P(a, x) = p, for 0 < p < 1; 0 if it is below the smallest double. */
 double gamma_quantile(double a, double p);
 
 /* rate[0 .. n-1], ascending, their mean 1. */

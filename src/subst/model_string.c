@@ -70,7 +70,7 @@ static int read_numbers(reader *r, part *p)
         size_t width = strcspn(r->at, ",/{}");
         if (p->n_numbers == MAX_NUMBERS)
             return diag_error(r->d, ART_ERR_INPUT, place(r, r->at),
-                              "more than %d numbers in braces -- see the model's parameters",
+                              "more than %d numbers in braces -- no model has that many parameters",
                               MAX_NUMBERS);
         if (number_double(&p->number[p->n_numbers], r->at, width))
             return diag_error(r->d, ART_ERR_INPUT, place(r, r->at),
@@ -112,10 +112,10 @@ static int is_word(const part *p, const char *word)
 static int missing(reader *r, const part *p, const char *what, const char *example)
 {
     char shown[64];
-    return diag_error(r->d, ART_ERR_INPUT, place(r, p->end),
-                      "%s of %s: not given -- parameters are not estimated; write, for example, "
-                      "%s",
-                      what, show(shown, p->word, p->length), example);
+    return diag_error(
+        r->d, ART_ERR_INPUT, place(r, p->end),
+        "%s of %s is not given -- parameters are not estimated; write, for example, %s", what,
+        show(shown, p->word, p->length), example);
 }
 
 static int wrong_count(reader *r, const part *p, const char *expected)
@@ -208,8 +208,8 @@ static int count_frequencies(reader *r, subst_model *m, const part *p)
     int absent, status = subst_frequencies(m->frequency, &absent, r->alignment);
     if (status)
         return diag_error(r->d, status, place(r, p->word),
-                          "base %c does not occur in the alignment, its empirical frequency would "
-                          "be 0 -- give the frequencies as +F{A,C,G,T}",
+                          "base %c does not occur in the alignment, so its empirical frequency "
+                          "would be 0 -- give the frequencies as +F{A,C,G,T}",
                           "ACGT"[absent]);
     return ART_OK;
 }
@@ -308,7 +308,7 @@ static int read_modifier(reader *r, subst_model *m, int *seen)
                           show(shown, p.word, p.length));
     if (*seen & kind)
         return diag_error(r->d, ART_ERR_INPUT, place(r, p.word),
-                          "%s is the second of its kind -- give it once",
+                          "%s repeats an earlier part of the model -- give it only once",
                           show(shown, p.word, p.length));
     *seen |= kind;
     return kind == SEEN_F   ? read_frequencies(r, m, &p)
@@ -334,8 +334,8 @@ int model_string_parse(subst_model *m, const char *text, const alignment *a, dia
         return status;
     if (unequal && !(seen & SEEN_F))
         return diag_error(d, ART_ERR_INPUT, place(&r, r.at),
-                          "the base frequencies are missing -- add +F{A,C,G,T}, +F (counted in the "
-                          "alignment) or +FQ (equal)");
+                          "the base frequencies are missing -- add +F{A,C,G,T}, +F (empirical, "
+                          "from the alignment) or +FQ (equal)");
     subst_model_finish(m);
     return ART_OK;
 }

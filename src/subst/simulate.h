@@ -4,8 +4,8 @@
  *     simulate_lengths(length, n_taxa, 0.1, seed);        Exp(mean 0.1), independent
  *     status = simulate_sites(state, decision, length, n_taxa, &model, n_sites, seed, threads);
  *
- * Everything is a function of the seed (base/rng.h); tree, lengths and each site have streams of
- * their own, so more sites of the same seed continue the fewer. */
+ * Everything is a function of the seed (base/rng.h); the tree, the lengths and each site have
+ * separate streams, so a longer alignment with the same seed begins with the shorter one. */
 #ifndef SUBST_SIMULATE_H
 #define SUBST_SIMULATE_H
 

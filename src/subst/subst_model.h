@@ -35,7 +35,7 @@ enum { RATE_AC, RATE_AG, RATE_AT, RATE_CG, RATE_CT, RATE_GT, N_RATES };
 
 typedef struct subst_model {
     /* Given. */
-    subst_kind kind; /* the name it was given by; the parameters below define the model */
+    subst_kind kind; /* the name it was given; the parameters below define the model */
     double rate[N_RATES];
     double frequency[4]; /* pi, sums to 1 */
     double p_invariant;  /* 0 without +I */
@@ -54,15 +54,15 @@ typedef struct subst_model {
  * must be valid: rates and frequencies positive, 0 <= p_invariant < 1. */
 void subst_model_finish(subst_model *m);
 
-/* p = exp(Q t), t >= 0, with relative precision in every entry however short t is. */
+/* p = exp(Q t), t >= 0, with high relative precision in every entry, however short t is. */
 void subst_model_transition(double p[4][4], const subst_model *m, double t);
 
 /* d = dp/dt = Q exp(Q t) */
 void subst_model_derivative(double d[4][4], const subst_model *m, double t);
 
-/* Empirical base frequencies: maximum likelihood with all characters independent. A set of
- * bases (IUPAC) counts for its members in proportion to their frequencies; gaps and unknowns
- * do not count. ART_ERR_INPUT if a base never occurs by itself; *absent is then its number. */
+/* Empirical base frequencies: maximum likelihood with all characters independent. A set of bases
+ * (IUPAC) counts for its members in proportion to their frequencies; gaps and unknown bases are
+ * ignored. ART_ERR_INPUT if a base never occurs unambiguously; *absent is then its number. */
 int subst_frequencies(double frequency[4], int *absent, const alignment *a);
 
 #endif

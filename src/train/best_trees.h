@@ -12,14 +12,14 @@ enum { BEST_TREES_KEPT = 10000 };
 typedef struct best_trees {
     int n_decisions; /* per tree, N - 3 */
     double value;    /* -inf before the first tree */
-    key_table trees; /* their decisions, in order of discovery; those beyond are not kept */
+    key_table trees; /* their decisions, in order of discovery; no more than this are kept */
 } best_trees;
 
 int best_trees_init(best_trees *b, int n_taxa);
 void best_trees_free(best_trees *b); /* safe on a zeroed one */
 
-/* A better value empties the list; an equal one adds the tree unless it is there or the list
- * is full. O(N). */
+/* A better value empties the list; an equal one adds the tree unless it is already listed or the
+ * list is full. O(N). */
 void best_trees_add(best_trees *b, double value, const int32_t *decision);
 
 /* The fields "best.*" of a saved state. */

@@ -20,7 +20,8 @@ static int path_of(char path[PATH], const char *prefix, int which, diag *d)
 {
     if (snprintf(path, PATH, "%s%s", prefix, SUFFIX[which]) < PATH)
         return ART_OK;
-    return diag_error(d, ART_ERR_USAGE, (diag_place){0}, "the prefix is too long -- shorten it");
+    return diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                      "the path prefix is too long -- shorten it");
 }
 
 static uLong add_bytes(uLong sum, const void *bytes, size_t n)
@@ -108,14 +109,14 @@ static int read_one(safetensors *s, const char *path, diag *d)
     safetensors_free(s);
     return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path}, "%s",
                       is_known ? "the checkpoint is damaged: its checksum does not match"
-                               : "the checkpoint is that of another version of the program");
+                               : "the checkpoint was written by another version of the program");
 }
 
 /* Neither of the two files could be read. */
 static int no_checkpoint(int status, const char *path, const diag *trouble, diag *d)
 {
     diag_error(d, status, (diag_place){.file = path},
-               "no checkpoint is whole (%s; %s) -- start the run again",
+               "no checkpoint is intact (%s; %s) -- start the run again",
                trouble->count ? trouble->message[0].text : "out of memory",
                trouble->count > 1 ? trouble->message[1].text : "out of memory");
     diag_advise(d, ADVICE_START_AGAIN);
@@ -142,7 +143,7 @@ int checkpoint_read(saved_state *s, bool *is_previous, const char *prefix, diag 
         no_checkpoint(status, path[0], &trouble, d);
     else if (*is_previous)
         diag_warning(d, (diag_place){.file = path[0]},
-                     "missing or damaged (%s) -- going on from the previous checkpoint, %s",
+                     "missing or damaged (%s) -- resuming from the previous checkpoint, %s",
                      trouble.count ? trouble.message[0].text : "out of memory", path[1]);
     diag_free(&trouble);
     return status ? status : saved_state_from(s, &tensors, path[*is_previous], d);

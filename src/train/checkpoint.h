@@ -1,8 +1,8 @@
-/* checkpoint.h: files that a run can go on from, whatever happens to it.
+/* checkpoint.h: files from which an interrupted run can be resumed.
  *
- * A checkpoint is a safetensors file with a checksum over everything in it. The one before is
- * kept beside it, so that at every instant there is a whole one: `<prefix>.ckp.safetensors` and
- * `<prefix>.ckp.prev.safetensors`. What is in it are the fields of objects (io/saved_state.h).
+ * A checkpoint is a safetensors file with a checksum over everything in it. The previous one is
+ * kept as well, so that at any time there is a complete one: `<prefix>.ckp.safetensors` and
+ * `<prefix>.ckp.prev.safetensors`. It contains the fields of objects (io/saved_state.h).
  *
  *     saved_state s = {0};
  *     status = trainer_fields(t, &s);
@@ -18,21 +18,21 @@
 
 #include "io/saved_state.h"
 
-/* Writes s (and sets its metadata "checkpoint_format" and "checksum"): the present checkpoint
- * becomes the previous one, unless it is known to be damaged; then the previous one stays what it
- * is. On failure the present one stays. */
+/* Writes s (and sets its metadata "checkpoint_format" and "checksum"): the current checkpoint
+ * becomes the previous one, unless it is known to be damaged; then the previous one is kept. On
+ * failure the current one is kept. */
 int checkpoint_write(saved_state *s, const char *prefix, bool is_damaged, diag *d);
 
-/* True if there is a checkpoint, present or previous. */
+/* True if there is a checkpoint, current or previous. */
 bool checkpoint_exists(const char *prefix);
 
 /* Reads the checkpoint; if it is missing or damaged, the previous one, with a warning. *s becomes a
- * state that loads, s->file the name of the file that was read; whether it is the previous one goes
- * to *is_previous. ART_ERR_INPUT if neither is whole and of this version of the program; d says
- * what is wrong with each. d must outlive s. */
+ * state for loading, s->file the name of the file that was read; *is_previous tells whether it is
+ * the previous one. ART_ERR_INPUT if neither is intact and of this version of the program; d
+ * explains what is wrong with each. d must outlive s. */
 int checkpoint_read(saved_state *s, bool *is_previous, const char *prefix, diag *d);
 
-/* Removes both, as the run has ended. */
+/* Removes both at the end of a run. */
 int checkpoint_remove(const char *prefix, diag *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* density_task.h: maximum likelihood on weighted draws: of topologies (the task of `fit`), or of
  * branch lengths given their topologies. Every step draws a batch from the weights and minimises
- * minus its mean log q. */
+ * its negative mean log q. */
 #ifndef TRAIN_DENSITY_TASK_H
 #define TRAIN_DENSITY_TASK_H
 
@@ -8,7 +8,7 @@
 
 typedef enum batch_picks {
     PICKS_INDEPENDENT, /* as published */
-    PICKS_SYSTEMATIC,  /* one from each of equal steps of the cumulative weights: less noise */
+    PICKS_SYSTEMATIC,  /* one from each of equal intervals of the cumulative weights: less noise */
 } batch_picks;
 
 /* decision [count][N-3] is borrowed; weight [count] is normalised here and copied; batch >= 1.

@@ -1,4 +1,4 @@
-/* divergence.h: how far a model's topology distribution q is from a weighted set of trees. */
+/* divergence.h: divergence of a model's topology distribution q from a weighted set of trees. */
 #ifndef TRAIN_DIVERGENCE_H
 #define TRAIN_DIVERGENCE_H
 
@@ -10,7 +10,7 @@ struct tree_set;
 
 typedef struct divergence {
     double kl;              /* sum p log(p / q), trees of weight 0 left out */
-    double total_variation; /* half of sum |p - q|, with the mass of q outside the set */
+    double total_variation; /* half of sum |p - q|, including the mass of q outside the set */
     double cross_entropy;   /* -sum p log q */
     double far_mass;        /* sum of p over trees with log q < -50 */
 } divergence;
@@ -20,7 +20,7 @@ typedef struct divergence {
 int divergence_compute(divergence *out, topology_model *m, const int32_t *decision,
                        const double *weight, size_t count, int batch);
 
-/* The same of the mixture (1 - share) listed + share q in place of q: the distribution that
+/* The same for the mixture (1 - share) listed + share q in place of q: the distribution that
  * collapsed inference reports, with the network for all trees that are not listed. listed is
  * normalised; NULL stands for q alone. */
 int divergence_of_mixture(divergence *out, topology_model *m, const struct tree_set *listed,

@@ -51,7 +51,7 @@ bool identity_differs(char *text, size_t size, const json_t *before, const json_
 
 static int look_for_checkpoint(drive *d, const json_t *identity, diag *notes)
 {
-    char text[1024] = "it does not say of which";
+    char text[1024] = "it does not say which";
     int status = checkpoint_read(&d->checkpoint, &d->is_damaged, d->set.prefix, notes);
     if (status)
         return status;
@@ -59,8 +59,8 @@ static int look_for_checkpoint(drive *d, const json_t *identity, diag *notes)
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!before || identity_differs(text, sizeof text, before, identity))
         status = diag_error(notes, ART_ERR_MISMATCH, (diag_place){.file = d->checkpoint.file},
-                            "the checkpoint is of another run: %s -- give the same settings and "
-                            "data, write the results elsewhere, or start again",
+                            "the checkpoint belongs to another run: %s -- give the same settings "
+                            "and data, write the results elsewhere, or start again",
                             text);
     json_decref(before);
     if (!status)

@@ -1,6 +1,6 @@
-/* drive.h: takes a run (run.h) to its end: it goes on from a checkpoint, saves from time to time,
- * writes metrics, keeps the time limit and does what the observer asks for. The program and the
- * library both use it.
+/* drive.h: takes a run (run.h) to its end: resumes it from a checkpoint, saves it periodically,
+ * writes metrics, enforces the time limit and carries out the requests of the observer. The program
+ * and the library both use it.
  *
  *     drive d;
  *     status = drive_open(&d, &settings, identity, notes);       is there a checkpoint of this run?
@@ -22,18 +22,19 @@
 typedef struct drive_settings {
     const char *prefix; /* of <prefix>.ckp.safetensors and <prefix>.metrics.jsonl; NULL: neither is
                            written */
-    double time_limit;  /* seconds, 0 for none: of the whole run for those that keep it, of this
-                           session for the others, which are stopped with a checkpoint */
-    double checkpoint_every; /* seconds between checkpoints, at least */
-    bool start_again;        /* a checkpoint that is there is not looked at, and removed */
-    double (*session_seconds)(double seconds); /* what counts as the seconds of this session, given
-                                                  those of the clock; NULL: the same */
+    double
+        time_limit; /* seconds, 0 for none: of the whole run if the run can finish within a limit,
+                       otherwise of this session, which is then stopped with a checkpoint */
+    double checkpoint_every;                   /* minimum number of seconds between checkpoints */
+    bool start_again;                          /* an existing checkpoint is ignored and removed */
+    double (*session_seconds)(double seconds); /* converts the seconds of the clock to the seconds
+                                                  of this session; NULL: the same */
 } drive_settings;
 
-/* What an observer may ask for after a piece of work. */
+/* Requests of an observer after a piece of work. */
 typedef enum drive_action { DRIVE_GO_ON, DRIVE_SAVE, DRIVE_FINISH_NOW, DRIVE_STOP } drive_action;
 
-/* Those who look on. Any function may be NULL. */
+/* Functions called during the run. Any of them may be NULL. */
 typedef struct drive_observer {
     void *context;
     void (*resumed)(void *context, const char *file, const run_progress *now);
@@ -50,8 +51,8 @@ typedef struct drive {
     double started;        /* clock */
     double seconds_before; /* of earlier sessions */
     bool is_resumed;
-    saved_state checkpoint; /* that the run goes on from */
-    bool is_damaged;        /* the newest checkpoint: the run goes on from the one before */
+    saved_state checkpoint; /* from which the run is resumed */
+    bool is_damaged;        /* the newest checkpoint: the run is resumed from the previous one */
     output metrics;
     struct {
         const char *name;
@@ -66,14 +67,15 @@ typedef struct drive {
 
 /* identity is borrowed for the call; notes may be NULL. Writes nothing yet. */
 int drive_open(drive *d, const drive_settings *settings, const json_t *identity, diag *notes);
-void drive_close(drive *d, diag *notes); /* says what could not be written; safe on a zeroed one */
+void drive_close(drive *d,
+                 diag *notes); /* reports what could not be written; safe on a zeroed one */
 
 /* A file that only grows, such as a log: its length is saved with each checkpoint, under the given
  * name. Borrowed. */
 void drive_attach(drive *d, const char *name, output *file);
 
-/* The length that a resumed run's file had at the checkpoint, to cut it back to; -1 for a new run.
- */
+/* The length that a resumed run's file had at the checkpoint, to which it must be truncated; -1 for
+ * a new run. */
 int64_t drive_saved_length(drive *d, const char *name);
 
 int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes);
@@ -81,7 +83,7 @@ int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes);
 /* Seconds of the whole run so far, earlier sessions included. */
 double drive_seconds(const drive *d);
 
-/* The results are there: closes the metrics and removes the checkpoints. */
+/* Call when the results have been written: closes the metrics and removes the checkpoints. */
 int drive_end(drive *d, diag *notes);
 
 /* Whether two identities differ; text then names the first field and both values. */

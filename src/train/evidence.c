@@ -136,18 +136,19 @@ int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e)
 {
     int n = 0;
     if (isinf(e->pareto_k) && e->pareto_k > 0)
-        text[n++] = "Too few draws to say how far the estimate can be trusted (no Pareto k).";
+        text[n++] = "There are too few draws to assess how reliable the estimate is (no Pareto k).";
     else if (e->pareto_k >= 1)
-        text[n++] = "Pareto k is 1 or more: the weights have no mean to speak of; this is not an "
-                    "estimate. Train longer.";
+        text[n++] = "Pareto k is 1 or more: the mean of the importance weights does not converge, "
+                    "and the estimate is meaningless. Train longer.";
     else if (evidence_is_doubtful(e->pareto_k))
-        text[n++] = "Pareto k is 0.7 or more: the estimate and its error are not dependable.";
+        text[n++] = "Pareto k is 0.7 or more: the estimate and its standard error are unreliable.";
     if (e->unfinished)
-        text[n++] = "The rounds ended while draws still found trees that matter: the errors that "
-                    "are stated may be too small. Give it more time or more rounds.";
+        text[n++] = "The rounds ended while new draws still found trees with considerable "
+                    "posterior probability: the reported standard errors may be too small. Allow "
+                    "more time or more rounds.";
     if (e->cut)
-        text[n++] = "A time limit ended the work early: more time makes a more accurate result.";
+        text[n++] = "The time limit ended the run early: more time gives a more accurate result.";
     if (e->failed)
-        text[n++] = "Some draws had no mode of branch lengths and count as 0.";
+        text[n++] = "For some draws no mode of the branch lengths was found; their weight is 0.";
     return n;
 }

@@ -1,9 +1,9 @@
-/* evidence.h: the log marginal likelihood by importance sampling from a trained q, and the
- * weighted draws that describe the posterior.
+/* evidence.h: the log marginal likelihood by importance sampling from a trained q, and the weighted
+ * draws that describe the posterior.
  *
  * R repeats of K particles. The K-sample bound of a repeat is the log of its mean weight; the
- * published figure is their mean, and its standard deviation over repeats. A repeat draws its
- * particles in batches of at most EVIDENCE_BATCH; nothing but time depends on that. */
+ * published value is their mean, with the standard deviation over repeats. A repeat draws its
+ * particles in batches of at most EVIDENCE_BATCH; this affects only the run time. */
 #ifndef TRAIN_EVIDENCE_H
 #define TRAIN_EVIDENCE_H
 
@@ -23,7 +23,8 @@ typedef struct evidence {
                                (sampler.h) log_mean_weight */
     double log_evidence_sd; /* its standard deviation over repeats; NaN for one repeat */
     double log_evidence_se; /* sd / sqrt(R) */
-    double log_mean_weight; /* log of the mean of all R K weights: less biased than that mean */
+    double log_mean_weight; /* log of the mean of all R K weights: less biased than the mean of the
+                               bounds */
     double lower_bound_1;   /* mean log weight */
     double lower_bound_10;  /* mean 10-sample bound; NaN where K < 10 */
     double lower_bound_k;   /* mean K-sample bound */
@@ -31,11 +32,12 @@ typedef struct evidence {
     double pareto_k;        /* of all weights */
     long total;             /* R K */
     /* Of collapsed inference; otherwise NaN, 0, false. */
-    double outside;    /* share of the posterior in trees that are not in the table */
+    double outside;    /* fraction of the posterior in trees that are not in the table */
     double outside_se; /* its standard error */
-    long failed;       /* draws without a mode of branch lengths: their weight is 0 */
-    bool unfinished;   /* the rounds ended while draws still found trees that matter */
-    bool cut;          /* a time limit ended them, or the draws */
+    long failed; /* draws for which no mode of the branch lengths was found: their weight is 0 */
+    bool unfinished; /* the rounds ended while draws still found trees with considerable probability
+                      */
+    bool cut;        /* a time limit ended them, or the draws */
 } evidence;
 
 /* In pieces: one batch of particles each.
@@ -47,9 +49,9 @@ typedef struct evidence {
  *     evidence_sampling_finish(s, &e);
  *     evidence_sampling_free(s);
  *
- * Freezes nothing and saves nothing: the caller freezes the model for speed. Draws from the streams
- * RNG_EVIDENCE and RNG_EVIDENCE_BRANCH: repeat r is step r. ART_ERR_USAGE for more draws than an
- * int can count. */
+ * Does not freeze the model (the caller does so for speed) and saves nothing. Draws from the
+ * streams RNG_EVIDENCE and RNG_EVIDENCE_BRANCH: repeat r is step r. ART_ERR_USAGE for more draws
+ * than an int can count. */
 typedef struct evidence_sampling evidence_sampling;
 
 int evidence_sampling_create(evidence_sampling **out, const particle_source *source,
@@ -62,14 +64,14 @@ void evidence_sampling_finish(evidence_sampling *s, evidence *out);
 /* All of it at once. */
 int evidence_run(evidence *out, const particle_source *source, const evidence_settings *settings);
 
-/* The figures of `repeats` times k log weights; weight is [2 repeats k], its second half is
+/* The results for `repeats` times k log weights; weight is [2 repeats k], its second half is
  * overwritten. */
 void evidence_summarise(evidence *out, double *weight, int k, int repeats);
 
-/* Whether Pareto k is too large for the estimate and its error to be depended on. */
+/* Whether Pareto k is too large for the estimate and its error to be reliable. */
 bool evidence_is_doubtful(double pareto_k);
 
-/* What must be said beside an estimate. Returns how many sentences. */
+/* The warnings that must accompany an estimate. Returns their number. */
 enum { EVIDENCE_WARNINGS = 4 };
 int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e);
 

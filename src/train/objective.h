@@ -5,15 +5,15 @@
  *     w_i = log p(data, tree_i, b_i) - log q(tree_i) - log q(b_i | tree_i),
  *     bound = log (1/K) sum_i exp(w_i),     s_i = softmax(w)_i = d bound / d w_i.
  *
- * Training minimises -E[bound]. Branch lengths are reparametrised, so their gradient is that
- * of -bound itself. The gradient over the trees' parameters needs a score function:
+ * Training minimises -E[bound]. Branch lengths are reparametrised, so their gradient is that of
+ * -bound itself. The gradient over the trees' parameters needs a score function:
  *
  *     VIMCO   d loss / d log q(tree_i) = s_i - (bound - control_i)
  *     RWS     d loss / d log q(tree_i) = -s_i
  *
- * control_i is the bound with particle i replaced by what the others say of it: by their
- * geometric mean (in log space, the mean of the other w), or left out altogether, which is
- * replacing it by their arithmetic mean. */
+ * control_i is the bound with particle i replaced by an estimate from the others: their geometric
+ * mean (in log space, the mean of the other w), or left out, which is equivalent to replacing it by
+ * their arithmetic mean. */
 #ifndef TRAIN_OBJECTIVE_H
 #define TRAIN_OBJECTIVE_H
 

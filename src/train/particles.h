@@ -14,10 +14,10 @@
 #include "density/topology_model.h"
 #include "subst/branch_prior.h"
 
-/* Where particles come from and what they are judged by; all borrowed. */
+/* The models from which particles are drawn, and their target; all borrowed. */
 typedef struct particle_source {
     topology_model *trees;
-    branch_model *branches; /* NULL exactly where the target has no lengths */
+    branch_model *branches; /* NULL if and only if the target has no branch lengths */
     target *goal;
     branch_prior prior; /* of the branch lengths; not used without them */
     uint64_t seed;
@@ -34,9 +34,10 @@ typedef struct particle_stream {
 typedef struct particles {
     int k; /* room, and the size of the last draw */
     int n_taxa;
-    int32_t *decision;  /* [k][N-3] */
-    double *length;     /* [k][2N-3]; zero without branch lengths */
-    double *slope;      /* [k][2N-3] derivatives of value by the lengths; NULL if not wanted */
+    int32_t *decision; /* [k][N-3] */
+    double *length;    /* [k][2N-3]; zero without branch lengths */
+    double
+        *slope; /* [k][2N-3] derivatives of value with respect to the lengths; NULL if not needed */
     double *log_q;      /* [k] of the topologies */
     double *log_b;      /* [k] of the branch lengths; zero without */
     double *value;      /* [k] of the target */

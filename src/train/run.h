@@ -1,7 +1,7 @@
-/* run.h: work that takes minutes to hours, as one face: it advances in pieces of about a second,
- * says how far it is, can be saved and loaded between any two pieces, and can be asked to finish
- * early. The training loop (trainer_run.h) and collapsed inference (collapsed/driver.h) are runs;
- * drive.h takes any of them to its end with checkpoints and a time limit.
+/* run.h: an interface for work that takes minutes to hours: it advances in pieces of about a
+ * second, reports its progress, can be saved and loaded between any two pieces, and can be asked to
+ * finish early. The training loop (trainer_run.h) and collapsed inference (collapsed/driver.h) are
+ * runs; drive.h takes any of them to its end with checkpoints and a time limit.
  *
  *     run *r = ...;                                      from one of the constructors
  *     run_progress now;
@@ -11,7 +11,7 @@
  *     } while (!status && !now.is_done);
  *     r->ops->free(r);
  *
- * What a run gives at its end is asked of the object that made it. */
+ * The results of a run are obtained from the object that created it. */
 #ifndef TRAIN_RUN_H
 #define TRAIN_RUN_H
 
@@ -24,23 +24,23 @@
 
 typedef struct run run;
 
-/* How far a run is. Texts are valid until the run is freed. */
+/* The progress of a run. Texts are valid until the run is freed. */
 typedef struct run_progress {
     const char *stage; /* "exploring", "training": a constant */
-    const char *unit;  /* that done and total count: "steps", "trees", "draws" */
+    const char *unit;  /* unit of done and total: "steps", "trees", "draws" */
     double done;
-    double total; /* 0 if not known */
-    double value; /* the figure that the run is about: log evidence, bound, mean log q; NaN if
-                     there is none yet */
-    bool
-        is_resumable; /* a checkpoint keeps what this stage has done; else the stage begins again */
+    double total;      /* 0 if not known */
+    double value;      /* the main quantity of the run: log evidence, bound, mean log q; NaN if
+                          there is none yet */
+    bool is_resumable; /* a checkpoint keeps the work of this stage; otherwise the stage starts
+                          again */
     bool is_done;
     bool is_cut;      /* a time limit ended work that would have changed the result */
-    char detail[128]; /* "standard error 0.0310 (wanted 0.0200)" */
+    char detail[128]; /* "standard error 0.0310 (target 0.0200)" */
     char place[128];  /* "step 10 of 20", "round 2, fitting, 312 trees" */
 } run_progress;
 
-/* Something that is worth a line in the log and in the table of metrics. */
+/* A line for the log and for the table of metrics. */
 typedef struct run_report {
     int64_t step;
     json_t *metrics; /* a new flat object; NULL if there is nothing to report */
@@ -53,15 +53,15 @@ typedef struct run_ops {
 
     void (*progress)(const run *r, run_progress *out);
 
-    /* What is to be reported since the last call; called after every piece. */
+    /* What there is to report since the last call; called after every piece. */
     int (*report)(run *r, run_report *out);
 
     /* All that the next piece depends on, as the fields of a checkpoint, for saving and loading
-     * (io/saved_state.h). The run must not advance until s is freed. Loading is for a run that was
-     * just made in the same way. */
+     * (io/saved_state.h). The run must not advance until s is freed. Load only into a run that was
+     * just created in the same way. */
     int (*fields)(run *r, saved_state *s);
 
-    /* The run ends as soon as it can, with what it has. */
+    /* The run ends as soon as possible, with the results so far. */
     void (*finish_now)(run *r);
 
     void (*free)(run *r);
@@ -69,9 +69,9 @@ typedef struct run_ops {
 
 struct run {
     const run_ops *ops;
-    bool keeps_time_limit; /* it ends by itself within the limit, with a result; others are stopped
+    bool keeps_time_limit; /* it finishes within the limit, with a result; other runs are stopped
                               with a checkpoint */
-    /* Set by who drives it, before each piece. */
+    /* Set by the caller before each piece. */
     double time_limit; /* seconds of the whole run; 0 for none */
     double seconds;    /* of the whole run so far, earlier sessions included */
 };

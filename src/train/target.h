@@ -1,5 +1,5 @@
-/* target.h: what a tree is judged by: the alignment's log-likelihood, or minus its parsimony
- * score. The variational task sees only this face. */
+/* target.h: the target value of a tree: the log-likelihood of the alignment, or the negative
+ * parsimony score. The variational task uses only this interface. */
 #ifndef TRAIN_TARGET_H
 #define TRAIN_TARGET_H
 
@@ -13,12 +13,13 @@
 typedef struct target target;
 
 typedef struct target_ops {
-    /* value[i] of k trees, and with gradient not NULL its derivatives by the branch lengths.
+    /* value[i] of k trees, and with gradient not NULL its derivatives with respect to the branch
+     * lengths.
      *   decision [k][N-3]; length, gradient [k][2N-3], unused where has_lengths is false. */
     void (*evaluate)(target *t, double *value, double *gradient, const int32_t *decision,
                      const double *length, int k);
 
-    /* The value of one tree by the plain kernels. */
+    /* The value of one tree by the reference kernels. */
     int (*reference)(target *t, double *value, const int32_t *decision, const double *length);
 
     void (*free)(target *t);
@@ -30,8 +31,8 @@ struct target {
     int has_lengths;
 };
 
-/* taxon[i] is the row of the alignment that is taxon i. The alignment, taxon and model must
- * outlive the target. There is room for k >= 1 trees at a time; larger batches are done in
+/* taxon[i] is the row of the alignment that is taxon i. The alignment, taxon and model must outlive
+ * the target. Memory is allocated for k >= 1 trees at a time; larger batches are processed in
  * parts. *out is freed with target_free. */
 int target_likelihood(target **out, const alignment *a, const int *taxon, const subst_model *model,
                       int k, pool *threads);

@@ -9,8 +9,8 @@ int task_agree(const char *what, double fast, double plain, double tolerance, di
     if (fast == plain || fabs(fast - plain) <= tolerance)
         return ART_OK;
     return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
-                      "self-check: %s is %.17g, but %.17g by the plain kernels -- please report "
-                      "this; the machine may be faulty",
+                      "self-check: %s is %.17g, but the reference kernels give %.17g -- please "
+                      "report this; the machine may be faulty",
                       what, fast, plain);
 }
 

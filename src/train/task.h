@@ -13,9 +13,9 @@
 typedef struct task task;
 
 typedef struct task_step {
-    double loss;  /* what is minimised: minus the bound, or minus the mean log q */
-    double best;  /* best value of the target in this step; NaN where there is no target */
-    int distinct; /* distinct trees among those of the step */
+    double loss;  /* the loss to minimise: the negative bound, or the negative mean log q */
+    double best;  /* best value of the target in this step; NaN if there is no target */
+    int distinct; /* number of distinct trees in the step */
     int trees;    /* trees of the step */
 } task_step;
 
@@ -24,12 +24,12 @@ typedef struct task_ops {
      * are zero on entry. anneal is the weight of the data, in (0, 1]. */
     int (*step)(task *t, task_step *out, uint32_t step, double anneal);
 
-    /* Evaluates a tree of the last step once more by the plain double kernels. A difference
+    /* Evaluates a tree of the last step again with the reference kernels in double. A difference
      * beyond rounding is reported in the diag and returns ART_ERR_NUMERIC. */
     int (*verify)(task *t, diag *d);
 
-    /* What the task has gathered besides the parameters, as fields of a saved state; NULL if that
-     * is nothing. */
+    /* The state of the task other than the parameters, as fields of a saved state; NULL if there is
+     * none. */
     int (*fields)(task *t, saved_state *s);
 
     void (*free)(task *t);
@@ -37,7 +37,7 @@ typedef struct task_ops {
 
 struct task {
     const task_ops *ops;
-    topology_model *trees; /* borrowed, as branches; NULL where the step has no part for it */
+    topology_model *trees; /* borrowed, as is branches; NULL if the task does not train it */
     branch_model *branches;
 };
 
@@ -45,8 +45,8 @@ struct task {
  * infinity. Otherwise it is reported in the diag: ART_ERR_NUMERIC. */
 int task_agree(const char *what, double fast, double plain, double tolerance, diag *d);
 
-/* For verify: log q of one tree [N-3] and of its branch lengths [2N-3], whichever the task has a
- * model of, by the fast path against the plain definition. */
+/* For verify: log q of one tree [N-3] and of its branch lengths [2N-3], for the models that the
+ * task has, comparing the fast code with the definition. */
 int task_verify_tree(const task *t, const int32_t *decision, const double *length, diag *d);
 
 #endif

@@ -158,8 +158,8 @@ int trainer_advance(trainer *t, diag *d)
     t->skipped_in_row = finite ? 0 : t->skipped_in_row + 1;
     if (t->skipped_in_row >= TRAIN_SKIPS)
         return diag_error(d, ART_ERR_NUMERIC, (diag_place){0},
-                          "the loss or its gradient was not a number in %d steps in a row, up to "
-                          "step %lld -- lower the learning rates",
+                          "the loss or its gradient was NaN or infinite in %d consecutive steps, "
+                          "up to step %lld -- reduce the learning rates",
                           TRAIN_SKIPS, (long long)t->step);
     if (t->set.verify_every && t->step % t->set.verify_every == 0)
         return job->ops->verify(job, d);

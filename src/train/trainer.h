@@ -1,10 +1,10 @@
-/* trainer.h: the one training loop. It knows nothing of what is learned: a task (task.h) gives
- * the gradient of a step; the trainer anneals, updates, watches for numbers that are not
- * numbers, checks itself, and saves and restores everything that the next step depends on.
+/* trainer.h: the training loop. It is independent of what is learned: a task (task.h) provides the
+ * gradient of a step; the trainer anneals, updates, detects NaN and infinite values, checks itself,
+ * and saves and restores everything that the next step depends on.
  *
  *     trainer *t;
  *     status = trainer_create(&t, task, &settings, threads);
- *     status = trainer_fields(t, &checkpoint);              to go on where a run stopped
+ *     status = trainer_fields(t, &checkpoint);              to resume a stopped run
  *     while (t->step < settings.steps) {
  *         status = trainer_advance(t, d);
  *         if (t->step % 1000 == 0)
@@ -26,10 +26,10 @@ typedef struct train_settings {
     double tree_rate;     /* learning rates of the first step */
     double branch_rate;
     double decay;         /* rates are multiplied by it .. */
-    int64_t decay_every;  /* .. after every so many steps; 0 for never */
+    int64_t decay_every;  /* .. each time this many steps are done; 0 for never */
     double average;       /* of the moving average of the tree model's weights; 0 for none */
-    int64_t average_from; /* step at which it begins to lag behind */
-    double clip;          /* largest norm of a gradient; 0 for no limit */
+    int64_t average_from; /* step at which averaging starts */
+    double clip;          /* maximum norm of a gradient; 0 for no limit */
     int64_t verify_every; /* steps between self-checks; 0 for none */
 } train_settings;
 
@@ -40,16 +40,17 @@ train_settings train_defaults(void);
 typedef struct train_report {
     int64_t step;
     double objective;     /* bound or mean log q: minus the loss */
-    double best;          /* best value of the target since the start; NaN where there is none */
+    double best;          /* best value of the target since the start; NaN if there is none */
     double gradient_norm; /* of all parameters */
-    double rate;          /* of the tree model (of the branch model if it is alone), now */
-    double anneal;        /* now */
-    double distinct;      /* trees per step */
-    double saved;         /* share of the network's work that sharing saved */
-    int64_t skipped;      /* steps without update since the start, for lack of numbers */
+    double rate; /* current learning rate of the tree model (of the branch model if there is no tree
+                    model) */
+    double anneal;   /* now */
+    double distinct; /* trees per step */
+    double saved;    /* fraction of the work of the network saved by sharing */
+    int64_t skipped; /* steps since the start without update, because of NaN or infinite values */
 } train_report;
 
-enum { TRAIN_SKIPS = 20 }; /* so many steps without update in a row end the run */
+enum { TRAIN_SKIPS = 20 }; /* this many consecutive steps without update end the run */
 
 /* Sums over the steps since the last report that were not skipped. */
 typedef struct train_sums {
@@ -57,19 +58,20 @@ typedef struct train_sums {
     double loss;
     double norm;
     double distinct;
-    double work_done; /* by the network, and what it would be without sharing */
+    double work_done; /* work of the network, and what it would be without sharing */
     double work_unshared;
 } train_sums;
 
 typedef struct trainer {
     task *job;
     train_settings set;
-    int64_t step;    /* steps done */
-    int64_t skipped; /* of these without update, and how many of the last ones in a row */
+    int64_t step; /* steps done */
+    int64_t
+        skipped; /* number of steps without update, and how many of the most recent ones in a row */
     int64_t skipped_in_row;
-    optim trees; /* all zero where the task has no such model */
+    optim trees; /* all zero if the task has no such model */
     optim branches;
-    optim *part[2]; /* those of the two that are there */
+    optim *part[2]; /* those of the two that exist */
     int parts;
     double last_objective; /* of the last step; NaN if it was skipped, or before the first */
     train_sums sums;
@@ -80,27 +82,27 @@ typedef struct trainer {
 int trainer_create(trainer **out, task *job, const train_settings *settings, pool *threads);
 void trainer_free(trainer *t); /* NULL is fine; the task stays */
 
-/* A step without its update, so that everything is allocated before the first step. The next
- * step is not changed by it; after the last, nothing is done. */
+/* Performs a step without its update, so that everything is allocated before the first step. It
+ * does not change the next step; after the last step it does nothing. */
 int trainer_warm(trainer *t);
 
-/* One step. A loss or gradient that is NaN or infinite leaves the parameters as they are and
- * is counted; TRAIN_SKIPS of them in a row return ART_ERR_NUMERIC, as does a failed
- * self-check. */
+/* One step. A loss or gradient that is NaN or infinite leaves the parameters unchanged and is
+ * counted; TRAIN_SKIPS consecutive ones return ART_ERR_NUMERIC, as does a failed self-check. */
 int trainer_advance(trainer *t, diag *d);
 
-/* The weight of the data and the learning rate at the step that comes next. */
+/* The weight of the data and the learning rate at the next step. */
 double trainer_anneal(const trainer *t);
 
-/* Fills out and begins a new interval. */
+/* Fills out and starts a new interval. */
 void trainer_report(trainer *t, train_report *out);
 
-/* Exchanges the tree model's weights with their moving average; call it twice to come back.
- * There must be one. */
+/* Exchanges the tree model's weights with their moving average; a second call undoes it. There must
+ * be an average. */
 void trainer_swap_average(trainer *t);
 
 /* Everything the next step depends on, as fields of a saved state: parameters, optimiser, average,
- * counters, the task's own. The trainer must not advance until a state that saves is freed. */
+ * counters, and the fields of the task. When saving, the trainer must not advance until the state
+ * is freed. */
 int trainer_fields(trainer *t, saved_state *s);
 
 #endif

@@ -45,7 +45,7 @@ static void progress(const run *r, run_progress *out)
                           .value = loop->last_objective,
                           .is_resumable = true,
                           .is_done = t->finish_now || loop->step >= loop->set.steps};
-    snprintf(out->detail, sizeof out->detail, "%.3g of the data", trainer_anneal(loop));
+    snprintf(out->detail, sizeof out->detail, "annealing at %.3g", trainer_anneal(loop));
     snprintf(out->place, sizeof out->place, "step %lld of %lld", (long long)loop->step,
              (long long)loop->set.steps);
 }
@@ -91,7 +91,7 @@ static int report(run *r, run_report *out)
         t->view.more ? t->view.more(t->view.context, out->metrics, more, sizeof more) : ART_OK;
     snprintf(out->text, sizeof out->text,
              "step %lld of %lld: %s %.3f%s%s, gradient %.3g, rate %.3g, anneal %.3g, %.1f steps/s, "
-             "%s left, %.1f distinct trees, %.0f %% of work saved%s",
+             "%s left, %.1f distinct trees, %.0f %% of the work saved%s",
              (long long)now.step, (long long)loop->set.steps, t->view.objective, now.objective,
              best, more, now.gradient_norm, now.rate, now.anneal, rate,
              format_seconds(left, sizeof left, (double)(loop->set.steps - now.step) / rate),

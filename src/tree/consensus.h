@@ -1,4 +1,4 @@
-/* consensus.h: one tree for many, with nodes of any degree.
+/* consensus.h: consensus trees, with nodes of any degree.
  *
  *     consensus c;
  *     status = consensus_build(&c, &splits, CONSENSUS_MAJORITY);
@@ -11,8 +11,9 @@
 #include "tree/splits.h"
 #include "tree/tree.h"
 
-/* STRICT has the splits of all trees, MAJORITY those of more than half of them. EXTENDED goes
- * on, the most frequent first, with every split that is compatible with those before. */
+/* STRICT has the splits found in all trees, MAJORITY those found in more than half of them.
+ * EXTENDED then adds, in decreasing order of frequency, every split that is compatible with those
+ * already included. */
 typedef enum consensus_kind {
     CONSENSUS_STRICT,
     CONSENSUS_MAJORITY,
@@ -27,7 +28,7 @@ typedef struct consensus_node {
     double length_sd; /* NaN if unknown */
 } consensus_node;
 
-/* Node 0 is the inner node next to taxon 0. Parents come before children, subtrees one after
+/* Node 0 is the internal node next to taxon 0. Parents come before children, subtrees one after
  * another by their smallest taxon: the order in which the tree is written. */
 typedef struct consensus {
     int32_t n_taxa;
@@ -35,23 +36,24 @@ typedef struct consensus {
     consensus_node *node; /* [count]; owned */
 } consensus;
 
-/* From a table with at least one tree. Equal frequencies are taken in the order of
+/* From a table with at least one tree. Splits with equal frequencies are taken in the order of
  * split_table_order. */
 int consensus_build(consensus *c, const split_table *splits, consensus_kind kind);
 
-/* From the text of a tree (tree_file_next_text): a consensus tree that was written before, or
- * any other tree with nodes of more than two children. Support is the annotation `prob`, or else
- * the label of an inner node if it is a number. *c is always safe to free. */
+/* From the text of a tree (tree_file_next_text): a consensus tree that was written before, or any
+ * other tree with nodes of more than two children. Support is the annotation `prob`, or otherwise
+ * the label of an internal node if it is a number. *c is always safe to free. */
 int consensus_from_newick(consensus *c, const newick *n, const tree_labels *labels, const input *in,
                           diag *d);
 
 void consensus_free(consensus *c); /* safe on a zeroed or freed one */
 
-/* Newick with names, supports (0 to 1) as labels of inner nodes, and lengths where known. */
+/* Newick with names, supports (0 to 1) as labels of internal nodes, and branch lengths where
+ * known. */
 void consensus_write_newick(buffer *out, const consensus *c, const taxa *names);
 
-/* A NEXUS file in the form of MrBayes' .con.tre, for FigTree: TAXA block, TRANSLATE, and one
- * tree with annotations: prob, prob(percent), length_mean, length_sd. name is the tree's. */
+/* A NEXUS file in the form of MrBayes' .con.tre, for FigTree: TAXA block, TRANSLATE, and one tree,
+ * called name, with the annotations prob, prob(percent), length_mean, length_sd. */
 void consensus_write_nexus(buffer *out, const consensus *c, const taxa *names, const char *name);
 
 #endif

@@ -76,9 +76,10 @@ static int read_weight(newick *t, const nexus *n, const nexus_token *note)
     t->weight /= share;
     if (status || share <= 0 || !(t->weight >= 0 && t->weight <= NEWICK_MAX_WEIGHT)) {
         char shown[64];
-        return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, note),
-                          "the weight %s is not a number from 0 up -- write for example [&W 0.25]",
-                          diag_quote(shown, sizeof shown, s, (size_t)(end - s)));
+        return diag_error(
+            n->d, ART_ERR_INPUT, nexus_place(n, note),
+            "the weight %s is not a non-negative number -- write for example [&W 0.25]",
+            diag_quote(shown, sizeof shown, s, (size_t)(end - s)));
     }
     t->has_weight = true;
     return ART_OK;
@@ -120,7 +121,7 @@ static int read_length(newick_node *node, nexus *n)
             return status;
     while (t.kind == NEXUS_COMMENT);
     if (t.kind != NEXUS_WORD || number_double(&node->length, t.start, t.length) != ART_OK)
-        return nexus_unexpected(n, &t, "a branch length behind ':'",
+        return nexus_unexpected(n, &t, "a branch length after ':'",
                                 "write a number such as 0.1 or 1e-5, with a decimal point");
     node->has_length = true;
     return ART_OK;
@@ -142,7 +143,7 @@ static int read_label(newick *tree, newick_node *node, const nexus *n, const nex
                           diag_quote(shown, sizeof shown, t->start, t->length));
     if (t->length > NEWICK_MAX_LABEL)
         return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
-                          "the label %s has %zu bytes -- at most %d are possible",
+                          "the label %s has %zu bytes, but at most %d are allowed -- shorten it",
                           diag_quote(shown, sizeof shown, t->start, t->length), t->length,
                           NEWICK_MAX_LABEL);
     node->label = t->start;
@@ -160,8 +161,8 @@ static int end_node(const newick_node *node, const nexus *n, const nexus_token *
 {
     if (node->n_children == 0 && (!node->label || node->label_length == 0))
         return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
-                          "a taxon without a name in front of '%c' -- name it, or remove a comma "
-                          "or parenthesis too many",
+                          "a taxon without a name before '%c' -- add its name, or remove a "
+                          "superfluous comma or parenthesis",
                           *t->start);
     return ART_OK;
 }
@@ -190,7 +191,7 @@ static int read_token(newick *t, int32_t *at, const char *start, nexus *n, const
     case ':':
         if (node->has_length)
             return nexus_unexpected(n, token, "',', ')' or ';'",
-                                    "a branch has one length; put names with ':' in quotes");
+                                    "a branch has only one length; put names with ':' in quotes");
         return read_length(node, n);
     case ')':
         if (*at == 0)

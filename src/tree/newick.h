@@ -1,15 +1,15 @@
-/* newick.h: one tree as its Newick text has it: rooted or not, with nodes of any degree.
+/* newick.h: one tree as written in Newick text: rooted or not, with nodes of any degree.
  *
  *     newick t;
  *     newick_init(&t);
  *     nexus words;
  *     nexus_init(&words, &in, NEWICK_PUNCTUATION, d);
- *     status = newick_read(&t, &words);          reads up to and with the ';'
+ *     status = newick_read(&t, &words);          reads up to and including the ';'
  *     newick_free(&t);
  *
- * The reader keeps no stack but the nodes themselves, so nesting is limited by memory alone.
- * Labels and annotations point into the text that was read and live as long as it does.
- * Whether the tree is one that the programs can use is asked later (tree/tree.h). */
+ * The reader uses no stack other than the nodes themselves, so nesting is limited only by memory.
+ * Labels and annotations point into the text that was read and live as long as it does. Whether the
+ * tree can be used by the program is checked later (tree/tree.h). */
 #ifndef TREE_NEWICK_H
 #define TREE_NEWICK_H
 
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NEWICK_MAX_LABEL = 1 << 16 }; /* bytes; what is longer is refused */
+enum { NEWICK_MAX_LABEL = 1 << 16 }; /* bytes; longer labels are refused */
 #define NEWICK_MAX_WEIGHT 1e100      /* so that sums of weights stay finite */
 
 typedef struct newick_node {
@@ -26,11 +26,11 @@ typedef struct newick_node {
     int32_t n_children;    /* 0 for a leaf */
     const char *from;      /* where the node begins, for messages */
     const char *label;     /* as in the text, NULL if there is none */
-    uint32_t label_length; /* '' in a quoted label counts two */
+    uint32_t label_length; /* '' in a quoted label counts as two bytes */
     bool quoted;
     bool has_length;
     double length;
-    const char *note; /* behind the [& of the annotation before the length; NULL if none */
+    const char *note; /* after the [& of the annotation before the length; NULL if none */
 } newick_node;
 
 typedef enum newick_rooting { NEWICK_UNSAID, NEWICK_ROOTED, NEWICK_UNROOTED } newick_rooting;
@@ -41,26 +41,26 @@ typedef struct newick {
     int32_t room;
     char *plain; /* [NEWICK_MAX_LABEL + 1] a label without its quotes; NULL until needed */
     newick_rooting rooting; /* [&R], [&U] */
-    bool has_weight;        /* [&W 0.25] or [&W 1/4] in front of the tree */
+    bool has_weight;        /* [&W 0.25] or [&W 1/4] before the tree */
     double weight;          /* 0 .. NEWICK_MAX_WEIGHT; 1 if none is given */
 } newick;
 
 void newick_init(newick *t);
 void newick_free(newick *t); /* safe on a zeroed, half-built or freed one */
 
-/* Reads only what is in front of a tree, [&U] and [&W w] and other comments; then n is at the
- * tree itself. newick_read does this too. */
+/* Reads only what precedes a tree: [&U], [&W w] and other comments; n is then at the tree itself.
+ * newick_read does this too. */
 int newick_read_head(newick *t, nexus *n);
 
-/* Reads one tree; the memory of the one before is used again. ART_ERR_INPUT for what is not
- * Newick, ART_ERR_NOMEM, ART_ERR_LIMIT; the message goes to the diag of n. Linear in the text. */
+/* Reads one tree, reusing the memory of the previous one. ART_ERR_INPUT if the text is not Newick,
+ * ART_ERR_NOMEM, ART_ERR_LIMIT; the message goes to the diag of n. Linear in the text. */
 int newick_read(newick *t, nexus *n);
 
-/* The label as plain text, '' turned into ', and its length. The text is not ended by a NUL, and
+/* The label as plain text, '' turned into ', and its length. The text does not end with a NUL, and
  * may change with the next call. */
 const char *newick_label(const newick *t, const newick_node *node, size_t *length);
 
-/* The number behind `key=` in the annotation; false if there is none. */
+/* The number after `key=` in the annotation; false if there is none. */
 bool newick_annotation(double *value, const newick_node *node, const char *key);
 
 #endif

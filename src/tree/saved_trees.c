@@ -6,7 +6,7 @@ static void check_trees(saved_state *s, const char *name, const int32_t *decisio
                         int n_taxa)
 {
     if (state_loaded(s) && !decisions_are_trees(decision, count, n_taxa))
-        state_refuse(s, "%s%s has decisions that make no tree", s->group, name);
+        state_refuse(s, "%s%s has decisions that do not describe a tree", s->group, name);
 }
 
 void state_trees(saved_state *s, const char *name, int32_t *decision, size_t count, int n_taxa)

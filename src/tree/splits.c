@@ -248,7 +248,7 @@ int split_table_fields(split_table *t, saved_state *s)
     state_f64_array(s, "splits.mean", t->mean, t->count, 1);
     state_f64_array(s, "splits.squares", t->squares, t->count, 1);
     if (state_loaded(s) && !bits_are_right(t))
-        state_refuse(s, "splits.bits are no splits of the taxa");
+        state_refuse(s, "splits.bits are not splits of the taxa");
     if (s->is_loading && s->status) {
         key_table_clear(&t->keys);
         t->count = 0;

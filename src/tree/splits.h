@@ -1,9 +1,9 @@
-/* splits.h: the splits of trees as bit sets, how far two trees are apart, and how often splits
- * occur in samples of trees.
+/* splits.h: the splits (bipartitions) of trees as bit sets, distances between trees, and split
+ * frequencies in samples of trees.
  *
- * A branch splits the taxa in two; it is written as the side without taxon 0, one bit per taxon
- * (bit i % 64 of word i / 64). With the tree hanging from taxon 0 that is what is below the
- * branch. A split is trivial if one of its sides is a single taxon. */
+ * A branch divides the taxa into two sets; the split is represented by the side without taxon 0,
+ * one bit per taxon (bit i % 64 of word i / 64). If the tree is rooted at taxon 0, these are the
+ * taxa below the branch. A split is trivial if one of its sides is a single taxon. */
 #ifndef TREE_SPLITS_H
 #define TREE_SPLITS_H
 
@@ -26,24 +26,25 @@ static inline bool split_has(const uint64_t *split, int32_t taxon)
     return split[taxon / 64] >> (taxon % 64) & 1;
 }
 
-/* How many taxa are on the side without taxon 0. */
+/* The number of taxa on the side without taxon 0. */
 int32_t split_size(const uint64_t *split, int32_t n_taxa);
 
 bool split_is_trivial(const uint64_t *split, int32_t n_taxa);
 
-/* Can both be in one tree? The sides without taxon 0 are nested or disjoint. */
+/* Whether both splits can occur in the same tree: the sides without taxon 0 are nested or
+ * disjoint. */
 bool split_compatible(const uint64_t *a, const uint64_t *b, int32_t n_taxa);
 
-/* All the splits of a whole tree in canonical numbering (topology_build): split [2N-3][words]
- * by edge number. order has room for 2N-3 numbers. O(N * words). */
+/* All splits of a complete tree in canonical numbering (topology_build): split [2N-3][words] by
+ * edge number. order has room for 2N-3 numbers. O(N * words). */
 void splits_of(uint64_t *split, const topology *t, int32_t *order);
 
-/* The Robinson-Foulds distance, the number of splits that are in one tree only, by Day's
+/* The Robinson-Foulds distance, the number of splits found in only one of the two trees, by Day's
  * algorithm: exact and O(N) per tree. */
 typedef struct rf {
     int32_t n_taxa;
     int32_t *block; /* all the integers; owned */
-    int32_t *rank;  /* [N] place of each taxon in the order of the reference tree */
+    int32_t *rank;  /* [N] position of each taxon in the order of the reference tree */
     int32_t *upto;  /* [2N] clusters of the reference as intervals of ranks: one entry at its */
     int32_t *from;  /* [2N] first or at its last rank, -1 where there is none */
     int32_t *order; /* [2N] */
@@ -58,10 +59,10 @@ void rf_free(rf *r); /* safe on a zeroed or freed one */
 /* The tree that the next ones are compared with. */
 void rf_set(rf *r, const topology *reference);
 
-/* Its distance from the reference: even, 0 .. 2(N-3). */
+/* The distance from the reference: even, 0 .. 2(N-3). */
 int32_t rf_distance(rf *r, const topology *t);
 
-/* How often splits occur in weighted trees, and how long their branches are.
+/* The frequencies of splits in weighted trees, and the lengths of their branches.
  *
  *     split_table s;
  *     status = split_table_init(&s, n_taxa);
@@ -73,7 +74,7 @@ typedef struct split_table {
     int32_t n_taxa;
     size_t words;
     size_t count;
-    double total; /* weight of all the trees, and the variance of that */
+    double total; /* total weight of the trees, and its variance */
     double doubt;
     key_table keys;   /* the bits of the splits */
     double *weight;   /* [count] of the trees that have the split */
@@ -90,8 +91,8 @@ typedef struct split_table {
 int split_table_init(split_table *s, int32_t n_taxa);
 void split_table_free(split_table *s); /* safe on a zeroed, half-built or freed one */
 
-/* Adds all the splits of a tree, trivial ones too. length [2N-3] may be NULL; NaN is unknown.
- * A weight of 0 is no tree. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31 splits. */
+/* Adds all splits of a tree, including trivial ones. length [2N-3] may be NULL; NaN means unknown.
+ * A tree of weight 0 is ignored. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31 splits. */
 int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight);
 
 /* The same for a tree whose weight is known with a variance, independent of the others'. For
@@ -103,7 +104,8 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
  * taxa; if it fails the table is empty. */
 int split_table_fields(split_table *t, saved_state *s);
 
-/* Forgets all weights, not the lengths: frequencies may then come from better weights. */
+/* Clears all weights but keeps the lengths, so that frequencies can be computed from better
+ * weights. */
 void split_table_reset(split_table *s);
 
 static inline const uint64_t *split_table_bits(const split_table *s, size_t i)
@@ -111,25 +113,27 @@ static inline const uint64_t *split_table_bits(const split_table *s, size_t i)
     return key_table_at(&s->keys, i);
 }
 
-/* The number of a split, KEY_NONE if it is not there. */
+/* The number of a split, KEY_NONE if it is not in the table. */
 int64_t split_table_find(const split_table *s, const uint64_t *split);
 
-/* Share of the trees that have the split; standard deviation of its length over the trees
+/* Fraction of the trees that have the split; standard deviation of its branch length over the trees
  * that have one. */
 double split_frequency(const split_table *s, size_t i);
 double split_sd(const split_table *s, size_t i);
 
-/* Standard error of the frequency P = W_i / W, by the variances of the trees' weights:
+/* Standard error of the frequency P = W_i / W, computed from the variances of the weights of the
+ * trees:
  *     sum over trees of variance * (has the split - P)^2 / W^2. */
 double split_frequency_error(const split_table *s, size_t i);
 
-/* order [count] becomes the numbers of the splits by falling frequency; among equals larger
- * splits first, then by their bits, so that the order does not depend on that of the trees. */
+/* Sets order [count] to the numbers of the splits in decreasing order of frequency; of equally
+ * frequent splits larger ones come first, then the order is that of their bits, so that it does not
+ * depend on the order of the trees. */
 int split_table_order(size_t *order, const split_table *s);
 
 /* Average (and largest, if not NULL) standard deviation of split frequencies between n >= 2
- * samples, as MrBayes has it: over the nontrivial splits with at least min_frequency in one of
- * them, the deviation with divisor n - 1. 0 if there is no such split. */
+ * samples, as in MrBayes: over the nontrivial splits with a frequency of at least min_frequency in
+ * one of the samples, with divisor n - 1. 0 if there is no such split. */
 double split_deviation(double *largest, const split_table *const *sample, size_t n,
                        double min_frequency);
 

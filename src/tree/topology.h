@@ -1,24 +1,23 @@
-/* topology.h: an unrooted bifurcating tree on N labelled taxa, as index arrays, and the
- * bijection between topologies and decisions.
+/* topology.h: an unrooted bifurcating tree on N labelled taxa, as index arrays, and the bijection
+ * between topologies and decisions.
  *
- * A tree is built from the only tree on taxa 0, 1, 2 by attaching taxon n = 3, 4, .., N-1 to
- * one of the 2n-3 edges of the tree so far. The edge chosen for taxon n is the decision
- * decision[n-3]. Topologies and decisions are in bijection, so with the taxon order fixed the
- * decisions are the canonical key of a topology: equal topologies, equal arrays.
+ * A tree is built from the only tree on taxa 0, 1, 2 by attaching taxon n = 3, 4, .., N-1 to one of
+ * the 2n-3 edges of the tree so far. The edge chosen for taxon n is the decision decision[n-3].
+ * Topologies and decisions are in bijection, so with the taxon order fixed the decisions are the
+ * canonical key of a topology: equal topologies have equal arrays.
  *
- * Nodes: taxon i is node i; the inner node that came with taxon n >= 2 is node N + n - 2.
- * The arrays are written as if the tree hung from taxon 0: every other node has a parent, and
- * an edge is the edge above its lower node. Edges keep their number while the tree grows:
+ * Nodes: taxon i is node i; the internal node added together with taxon n >= 2 is node N + n - 2.
+ * The arrays describe the tree as rooted at taxon 0: every other node has a parent, and an edge is
+ * the edge above its lower node. Edges keep their number while the tree grows:
  *
  *     edge 0        above taxon 1
  *     edge 2n - 3   above taxon n             (n >= 2)
  *     edge 2n - 2   above inner node N + n-2  (n >= 2)
  *
- * Attaching taxon n to edge e with lower node v puts the new inner node between v and its
- * parent: v keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3. The
- * new node's children are the taxon and v, in this order (as in MrBayes' tree files).
- * A tree whose inner nodes are numbered otherwise is brought to this numbering by going
- * through its decisions. */
+ * Attaching taxon n to edge e with lower node v puts the new inner node between v and its parent: v
+ * keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3. The new node's
+ * children are the taxon and v, in this order (as in MrBayes' tree files). A tree whose internal
+ * nodes are numbered differently is converted to this numbering through its decisions. */
 #ifndef TREE_TOPOLOGY_H
 #define TREE_TOPOLOGY_H
 
@@ -28,7 +27,7 @@
 
 enum { TOPOLOGY_MAX_TAXA = 1 << 28 }; /* so that node and edge numbers, times 3, fit */
 
-/* The entries of nodes that are not attached yet mean nothing. */
+/* The entries of nodes that are not yet attached are undefined. */
 typedef struct topology {
     int32_t n_taxa;      /* N, the room in the arrays; N >= 3 */
     int32_t n_leaves;    /* taxa attached so far: 0 .. n_leaves-1 */
@@ -68,19 +67,18 @@ void topology_reset(topology *t);
 /* Attaches the next taxon; the edge is below 2*n_leaves - 3. O(1). */
 void topology_attach(topology *t, int32_t edge);
 
-/* The whole tree of the given decisions [N-3], in the canonical numbering. O(N). */
+/* The complete tree with the given decisions [N-3], in the canonical numbering. O(N). */
 void topology_build(topology *t, const int32_t *decision);
 
-/* The decisions [N-3] of a whole tree, whatever the numbering of its inner nodes and the order
- * of its children. scratch has room for 6N numbers. t is left unchanged. If edge_of is not
- * NULL, edge_of[node] becomes the canonical edge number above each node of t (-1 for
- * taxon 0). O(N). */
+/* The decisions [N-3] of a complete tree, for any numbering of its internal nodes and any order of
+ * its children. scratch has room for 6N numbers. t is left unchanged. If edge_of is not NULL,
+ * edge_of[node] is set to the canonical edge number above each node of t (-1 for taxon 0). O(N). */
 void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, int32_t *scratch);
 
-/* Whether decisions [count][N-3] are all of trees. */
+/* Whether all of the decisions [count][N-3] describe trees. */
 bool decisions_are_trees(const int32_t *decision, size_t count, int32_t n_taxa);
 
-/* All nodes but taxon 0, children before parents (depth first, child[0] before child[1]), as a
+/* All nodes except taxon 0, children before parents (depth first, child[0] before child[1]), as a
  * list [2 n_leaves - 3]. O(n_leaves). */
 void topology_postorder(int32_t *order, const topology *t);
 

@@ -115,8 +115,8 @@ static int check_degrees(const newick *n, const input *in, diag *d)
     if (many)
         diag_error(d, 0, input_place(in, first_many->from),
                    "the tree has %d multifurcating node(s) (polytomies), the first one here with "
-                   "%d children -- only bifurcating trees can be used; and lengths need a decimal "
-                   "point, not a comma",
+                   "%d children -- only bifurcating trees can be used; also check that lengths "
+                   "have a decimal point, not a comma",
                    many, first_many->n_children);
     return single || many ? ART_ERR_INPUT : ART_OK;
 }
@@ -142,7 +142,7 @@ int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels,
             wrong++;
         } else if (leaf[taxon] >= 0) {
             diag_error(d, 0, input_place(in, node->from),
-                       "taxon %s is twice in the tree -- every taxon has one leaf",
+                       "taxon %s occurs twice in the tree -- every taxon must occur once",
                        diag_quote(shown, sizeof shown, label, length));
             wrong++;
         } else {
@@ -175,9 +175,10 @@ static int take_lengths(tree *t, tree_builder *b, const newick *n, tree_use use,
             continue;
         t->has_negative = true;
         if (use == TREE_LENGTHS)
-            status = diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
-                                "the branch length %g is negative -- lengths are 0 or more",
-                                node->length);
+            status =
+                diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
+                           "the branch length %g is negative -- branch lengths must be 0 or more",
+                           node->length);
     }
     return status;
 }
@@ -275,7 +276,7 @@ int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
         const char *label = newick_label(n, node, &length);
         if (utf8_invalid(label, length) < length)
             status = diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
-                                "the name %s is not UTF-8 -- save the file as UTF-8",
+                                "the name %s is not valid UTF-8 -- save the file as UTF-8",
                                 diag_quote(shown, sizeof shown, label, length));
         else if (taxa_find(names, label, length) < 0)
             status = taxa_add(names, label, length);

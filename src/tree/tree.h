@@ -1,12 +1,12 @@
 /* tree.h: one unrooted bifurcating tree on known taxa, with its branch lengths.
  *
- * What a text holds (tree/newick.h) becomes such a tree here, or is refused: nodes of other
- * degrees, taxa that are unknown, missing or named twice, negative lengths. The result does not
- * depend on where the text has its root or on the order of its subtrees.
+ * Converts the tree read from a text (tree/newick.h), and refuses nodes of other degrees, taxa that
+ * are unknown, missing or duplicated, and negative branch lengths. The result does not depend on
+ * the position of the root or the order of the subtrees in the text.
  *
- *     tree_labels labels;                      what the labels in the text mean
+ *     tree_labels labels;                      the meaning of the labels in the text
  *     tree_labels_init(&labels, &taxa, "the alignment");
- *     tree_builder b;                          memory for the work, used again for every tree
+ *     tree_builder b;                          working memory, reused for every tree
  *     status = tree_builder_init(&b, taxa.count);
  *     tree t;
  *     status = tree_init(&t, taxa.count);
@@ -32,8 +32,8 @@ typedef struct tree {
 int tree_init(tree *t, int32_t n_taxa);
 void tree_free(tree *t); /* safe on a zeroed, half-built or freed one */
 
-/* What the labels of leaves mean: a token of a TRANSLATE table if there is such a token,
- * otherwise the name of a taxon. */
+/* The meaning of leaf labels: a token of a TRANSLATE table if there is such a token, otherwise the
+ * name of a taxon. */
 typedef struct tree_labels {
     const taxa *taxa; /* borrowed */
     const char *from; /* where the taxa come from, for messages: "the alignment"; borrowed */
@@ -45,17 +45,17 @@ typedef struct tree_labels {
 void tree_labels_init(tree_labels *l, const taxa *names, const char *from);
 void tree_labels_free(tree_labels *l); /* safe on a zeroed or freed one */
 
-/* From here on the token means the taxon. ART_ERR_INPUT if the token is known already. */
+/* Defines the token as the taxon. ART_ERR_INPUT if the token is already defined. */
 int tree_labels_add(tree_labels *l, const char *token, size_t length, int32_t taxon);
 
 /* The taxon of a label, -1 if it is unknown. */
 int32_t tree_labels_find(const tree_labels *l, const char *label, size_t length);
 
 typedef struct tree_builder {
-    topology topology; /* the tree as it was built last, inner nodes in the order of the text */
+    topology topology; /* the last tree built, internal nodes in the order of the text */
     int32_t *block;    /* all the integers below; owned */
     int32_t *leaf;     /* [N] node of the text that is the taxon, -1 if not seen */
-    int32_t *up;       /* [2N] parent of each node when the tree hangs from taxon 0 */
+    int32_t *up;       /* [2N] parent of each node when the tree is rooted at taxon 0 */
     int32_t *id;       /* [2N] node of the text -> node of the topology */
     int32_t *edge;     /* [2N] node of the topology -> canonical edge */
     int32_t *scratch;  /* [6N] */
@@ -65,22 +65,22 @@ typedef struct tree_builder {
 int tree_builder_init(tree_builder *b, int32_t n_taxa);
 void tree_builder_free(tree_builder *b); /* safe on a zeroed, half-built or freed one */
 
-/* With TREE_TOPOLOGY negative lengths are no error, and the lengths mean nothing. */
+/* With TREE_TOPOLOGY negative lengths are not an error, and the lengths are not used. */
 typedef enum tree_use { TREE_TOPOLOGY, TREE_LENGTHS } tree_use;
 
-/* Fills t from the text. A root with two children is dissolved, its two lengths added. Lists
- * every unknown, repeated and missing taxon (ART_ERR_MISMATCH); ART_ERR_INPUT for the rest.
- * in is the text that n was read from. O(N). */
+/* Fills t from the text. A root with two children is removed and its two branches are joined.
+ * Reports every unknown, repeated and missing taxon (ART_ERR_MISMATCH); ART_ERR_INPUT for other
+ * errors. in is the text from which n was read. O(N). */
 int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *labels, tree_use use,
                const input *in, diag *d);
 
-/* leaf[taxon] becomes the node of the text for every taxon. Lists every unknown, repeated and
- * missing one (ART_ERR_MISMATCH). tree_build does this too. */
+/* Sets leaf[taxon] to the node of the text for every taxon. Reports every unknown, repeated and
+ * missing taxon (ART_ERR_MISMATCH). tree_build does this too. */
 int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels, const input *in,
                       diag *d);
 
-/* Adds the labels of the leaves to *names, in the order of the text, each once. ART_ERR_INPUT
- * for one that is not UTF-8. */
+/* Adds the labels of the leaves to *names, in the order of the text, without duplicates.
+ * ART_ERR_INPUT for one that is not UTF-8. */
 int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d);
 
 #endif

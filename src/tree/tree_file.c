@@ -49,7 +49,7 @@ static int refuse_similar(const tree_file *f, diag *d)
     if (!status && pair[0] >= 0)
         status = diag_error(
             d, ART_ERR_INPUT, input_file(&f->in),
-            "%s and %s differ only in spaces and underscores, which tree files take for the same "
+            "%s and %s differ only in spaces and underscores, which tree files treat as the same "
             "-- rename one of them",
             diag_quote(first, sizeof first, names->name[pair[0]], strlen(names->name[pair[0]])),
             diag_quote(second, sizeof second, names->name[pair[1]], strlen(names->name[pair[1]])));
@@ -92,8 +92,8 @@ static int wrong_weight(const tree_file *f, const char *at, diag *d)
 {
     if (f->text.has_weight)
         return diag_error(d, ART_ERR_INPUT, input_place(&f->in, at),
-                          "this tree has a weight, those before have none -- give all trees a "
-                          "weight [&W w], or none");
+                          "this tree has a weight, but the trees before it do not -- give all "
+                          "trees a weight [&W w], or none");
     return diag_error(d, ART_ERR_INPUT, input_place(&f->in, at),
                       "this tree has no weight -- give all trees a weight [&W w], or none in a "
                       "file that is not called .trprobs");
@@ -118,7 +118,7 @@ static int sum_weights(tree_file *f, diag *d)
         return diag_error(d, ART_ERR_INPUT, input_file(&f->in),
                           "the weights of the trees are all 0 -- at least one must be above 0");
     if (f->weighted && fabs(f->total - 1) > 1e-3)
-        diag_note(d, input_file(&f->in), "the weights sum to %g, not to 1; they are divided by it",
+        diag_note(d, input_file(&f->in), "the weights sum to %g, not to 1; they are normalized",
                   f->total);
     return ART_OK;
 }
@@ -126,23 +126,24 @@ static int sum_weights(tree_file *f, diag *d)
 static int leave_out_burnin(tree_file *f, const tree_options *o, diag *d)
 {
     if (!(o->burnin_share >= 0 && o->burnin_share < 1))
-        return diag_error(d, ART_ERR_USAGE, (diag_place){0},
-                          "the burn-in %g is not a share -- give a number from 0 up and below 1",
-                          o->burnin_share);
+        return diag_error(
+            d, ART_ERR_USAGE, (diag_place){0},
+            "the burn-in %g is not a fraction -- give a number of at least 0 and below 1",
+            o->burnin_share);
     size_t burnin = (size_t)(o->burnin_share * (double)f->count);
     if (burnin < o->burnin_trees)
         burnin = o->burnin_trees;
     if (burnin == 0)
         return ART_OK;
     if (f->weighted) {
-        diag_note(d, input_file(&f->in),
-                  "the trees have weights, so there is no burn-in to leave out");
+        diag_note(d, input_file(&f->in), "the trees have weights, so no burn-in is discarded");
         return ART_OK;
     }
     if (burnin >= f->count)
-        return diag_error(d, ART_ERR_INPUT, input_file(&f->in),
-                          "a burn-in of %zu leaves none of the %zu trees -- give a smaller one",
-                          burnin, f->count);
+        return diag_error(
+            d, ART_ERR_INPUT, input_file(&f->in),
+            "a burn-in of %zu leaves none of the %zu trees of the file -- give a smaller one",
+            burnin, f->count);
     f->skipped = burnin;
     f->count -= burnin;
     f->total = (double)f->count;
@@ -213,7 +214,7 @@ int tree_file_next(tree_file *f, diag *d)
     if (f->tree.was_rooted && !f->noted_root) {
         f->noted_root = true;
         diag_note(d, input_place(&f->in, from),
-                  "rooted trees: their root is dissolved, its two branches joined");
+                  "rooted trees are unrooted: the two branches at the root are joined into one");
     }
     if (f->tree.has_negative && !f->noted_negative) {
         f->noted_negative = true;

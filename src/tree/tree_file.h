@@ -1,8 +1,8 @@
 /* tree_file.h: the trees of a file, one after another.
  *
  * A file is a list of Newick trees or a NEXUS file with a TREES block (MrBayes .t, .trprobs and
- * .con.tre, BEAST .trees); which of them is seen from its content. Opening it finds all the
- * trees, the taxa and the weights; next reads one tree.
+ * .con.tre, BEAST .trees); the format is detected from the content. Opening the file locates all
+ * trees, the taxa and the weights; tree_file_next reads one tree.
  *
  *     tree_file f;
  *     status = tree_file_open(&f, path, &options, d);
@@ -13,20 +13,21 @@
  *
  * A tree_file points into itself: do not copy it.
  *
- * What is forgiven, with a note: rooted trees (the root is dissolved), a last tree that is cut
- * off (a run that was killed), weights that do not sum to 1, and negative lengths where only
- * topologies are asked for. */
+ * Accepted with a note: rooted trees (the root is removed), an incomplete last tree (of a run that
+ * was killed), weights that do not sum to 1, and negative branch lengths if only topologies are
+ * used. */
 #ifndef TREE_TREE_FILE_H
 #define TREE_TREE_FILE_H
 
 #include "tree/tree_index.h"
 
 typedef struct tree_options {
-    const taxa *taxa;      /* NULL: those of the file, in lexicographic order; borrowed */
-    const char *taxa_from; /* what the given taxa are called: "the alignment"; borrowed */
+    const taxa *taxa; /* NULL: those of the file, in lexicographic order; borrowed */
+    const char
+        *taxa_from; /* where the given taxa come from, for messages: "the alignment"; borrowed */
     tree_use use;
-    /* How many trees, or which share of them, to leave out at the beginning of a file without
-     * weights; the larger counts. The share is at least 0 and below 1. */
+    /* Burn-in: how many trees, or which fraction of them, to discard at the beginning of a file
+     * without weights; the larger of the two is used. The fraction is at least 0 and below 1. */
     size_t burnin_trees;
     double burnin_share;
 } tree_options;
@@ -41,7 +42,7 @@ typedef struct tree_file {
     size_t next;          /* number of the next tree, 0 .. count-1 */
     bool weighted;        /* the trees have weights */
     double total;         /* sum of the weights of the count trees; above 0 */
-    newick text;          /* the last tree as it was written */
+    newick text;          /* the last tree read, as written in the file */
     tree tree;            /* the last tree */
     tree_builder builder; /* memory */
     tree_use use;
@@ -51,20 +52,18 @@ typedef struct tree_file {
 /* options may be NULL: the defaults are all zero. *f is always set, and safe to free. */
 int tree_file_open(tree_file *f, const char *path, const tree_options *options, diag *d);
 
-/* The same for a text that was read already; it belongs to the file from here on, also when
- * this fails. */
+/* The same for a text that has already been read; f takes ownership of it, even on failure. */
 int tree_file_from_input(tree_file *f, input *in, const tree_options *options, diag *d);
 
 void tree_file_free(tree_file *f); /* safe on a zeroed or freed one */
 
 bool tree_file_more(const tree_file *f);
 
-/* Reads the next tree into f->text only, whatever the degrees of its nodes and without
- * looking at its taxa. */
+/* Reads the next tree only into f->text, with nodes of any degree and without checking its taxa. */
 int tree_file_next_text(tree_file *f, diag *d);
 
-/* Reads the next tree into f->tree. Fails at a tree that cannot be used, and with
- * ART_ERR_USAGE behind the last one. */
+/* Reads the next tree into f->tree. Fails at a tree that cannot be used, and with ART_ERR_USAGE
+ * after the last one. */
 int tree_file_next(tree_file *f, diag *d);
 
 #endif

@@ -64,7 +64,8 @@ static bool no_more(const finder *f, const nexus *words)
     ahead.d = NULL;
     if (nexus_next(&ahead, &t) != ART_OK || t.kind != NEXUS_END) {
         const char *at = words->at + strspn(words->at, " \t\n");
-        diag_note(words->d, input_place(words->in, at), "the last tree is cut off; it is left out");
+        diag_note(words->d, input_place(words->in, at),
+                  "the last tree is incomplete; it is left out");
     }
     return true;
 }
@@ -97,13 +98,14 @@ static int add_name(finder *f, const nexus_token *t)
     diag_quote(shown, sizeof shown, t->start, t->length);
     if (t->length > NEWICK_MAX_LABEL)
         return diag_error(f->words.d, ART_ERR_INPUT, place,
-                          "the name %s is too long -- at most %d bytes", shown, NEWICK_MAX_LABEL);
+                          "the name %s is too long -- at most %d bytes are allowed", shown,
+                          NEWICK_MAX_LABEL);
     if (t->kind == NEXUS_WORD && memchr(t->start, '*', t->length))
         return diag_error(f->words.d, ART_ERR_INPUT, place,
-                          "the name %s has a bare '*' -- put it in quotes", shown);
+                          "the name %s has an unquoted '*' -- put it in quotes", shown);
     if (utf8_invalid(t->start, t->length) < t->length)
         return diag_error(f->words.d, ART_ERR_INPUT, place,
-                          "the name %s is not UTF-8 -- save the file as UTF-8", shown);
+                          "the name %s is not valid UTF-8 -- save the file as UTF-8", shown);
     char *name = mem_zeros(t->length + 1, 1);
     if (!name)
         return ART_ERR_NOMEM;
@@ -111,7 +113,7 @@ static int add_name(finder *f, const nexus_token *t)
     free(name);
     if (status == ART_ERR_INPUT)
         diag_error(f->words.d, status, place,
-                   "taxon %s is listed twice -- every taxon has one entry", shown);
+                   "taxon %s is listed twice -- every taxon must have one entry", shown);
     return status;
 }
 
@@ -136,7 +138,7 @@ static int read_entry(finder *f, const nexus_token *token)
     free(plain);
     if (status == ART_ERR_INPUT)
         diag_error(f->words.d, status, nexus_place(&f->words, token),
-                   "the token %s is twice in TRANSLATE -- every token stands for one taxon",
+                   "the token %s occurs twice in TRANSLATE -- every token must stand for one taxon",
                    diag_quote(shown, sizeof shown, token->start, token->length));
     return status;
 }
@@ -159,7 +161,7 @@ static int read_translate(finder *f)
         if (nexus_is_mark(&t, ','))
             status = nexus_next(words, &t);
         else if (!nexus_is_mark(&t, ';'))
-            return nexus_unexpected(words, &t, "',' or ';' behind the name",
+            return nexus_unexpected(words, &t, "',' or ';' after the name",
                                     "every entry of TRANSLATE is a token, a name and a comma");
     }
     return status;
@@ -180,7 +182,7 @@ static int find_nexus_tree(finder *f)
     if ((status = nexus_next(words, &t)) != ART_OK)
         return status;
     if (!nexus_is_mark(&t, '='))
-        return nexus_unexpected(words, &t, "'=' behind the name of the tree",
+        return nexus_unexpected(words, &t, "'=' after the name of the tree",
                                 "write TREE name = (..);");
     return add_tree(f, words);
 }

@@ -1,7 +1,7 @@
-/* tree_index.h: where the trees of a text are, and what their labels mean.
+/* tree_index.h: the positions of the trees in a text, and the meaning of their labels.
  *
- * The text is a list of Newick trees or a NEXUS file; which of them is seen from its content.
- * Nothing of a tree is looked at here but where it begins and ends.
+ * The text is a list of Newick trees or a NEXUS file; the format is detected from the content. Only
+ * the beginning and the end of each tree are determined here.
  *
  *     tree_index x;
  *     tree_index_init(&x);
@@ -24,8 +24,8 @@ typedef struct tree_index {
 void tree_index_init(tree_index *x);
 void tree_index_free(tree_index *x); /* safe on a zeroed or freed one */
 
-/* Finds the trees of a text. A last tree that is cut off is left out with a note. ART_ERR_INPUT if
- * the text is no tree file or has no trees. x points into itself: do not copy it. One pass over the
+/* Finds the trees of a text. An incomplete last tree is left out with a note. ART_ERR_INPUT if the
+ * text is not a tree file or has no trees. x points into itself: do not copy it. One pass over the
  * text. */
 int tree_index_build(tree_index *x, const input *in, diag *d);
 

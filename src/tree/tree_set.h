@@ -2,11 +2,11 @@
  *
  *     tree_set s;
  *     status = tree_set_read(&s, NULL, paths, n_paths, &options, d);
- *     s.count topologies, by falling weight; s.weight[0] is the probability of the best one
- *     tree_set_free(&s);
+ *     s.count topologies, in decreasing order of weight; s.weight[0] is the probability of the best
+ * one tree_set_free(&s);
  *
- * or tree_set_init, tree_set_add for every tree, tree_set_normalise. Topologies are their
- * decisions (tree/topology.h) in the order of the taxa of the set. */
+ * or tree_set_init, tree_set_add for every tree, tree_set_normalise. Topologies are their decisions
+ * (tree/topology.h) in the order of the taxa of the set. */
 #ifndef TREE_TREE_SET_H
 #define TREE_TREE_SET_H
 
@@ -20,7 +20,7 @@ typedef struct tree_set {
     const int32_t *decision; /* [count][N-3]: the keys */
     double *weight;          /* [count]; owned */
     double total;            /* sum of the weights */
-    size_t n_trees;          /* trees that were added, equal ones counted each */
+    size_t n_trees;          /* number of trees added, duplicates included */
     key_table keys;
     size_t room;
 } tree_set;
@@ -37,17 +37,17 @@ static inline const int32_t *tree_set_decision(const tree_set *s, size_t i)
     return s->decision + i * (size_t)(s->taxa.count - 3);
 }
 
-/* The number of a topology, KEY_NONE if it is not there. */
+/* The number of a topology, KEY_NONE if it is not in the set. */
 int64_t tree_set_find(const tree_set *s, const int32_t *decision);
 
-/* Divides the weights by their sum and sorts by falling weight, equal weights by the
- * decisions; so the result does not depend on the order in which trees came. */
+/* Divides the weights by their sum and sorts by decreasing weight, equal weights by the decisions;
+ * so the result does not depend on the order in which trees were added. */
 int tree_set_normalise(tree_set *s);
 
-/* The trees of several files: the average of the distributions of the files, normalised and
- * sorted. Without taxa in the options, those of the first file hold for all. If splits is not
- * NULL, it is initialised and filled with the same weights (and lengths, if the options ask for
- * them). *s and *splits are always safe to free. */
+/* The trees of several files: the average of the distributions of the files, normalised and sorted.
+ * Without taxa in the options, those of the first file are used for all. If splits is not NULL, it
+ * is initialised and filled with the same weights (and lengths, if the options ask for them). *s
+ * and *splits are always safe to free. */
 int tree_set_read(tree_set *s, split_table *splits, const char *const *path, size_t n_paths,
                   const tree_options *options, diag *d);
 
@@ -55,8 +55,8 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
  * if it fails the set is empty. */
 int tree_set_fields(tree_set *set, saved_state *s);
 
-/* How many of the best trees it takes to reach the given share of a normalised set: the size
- * of its credible set. */
+/* The number of most probable trees needed to reach the given probability in a normalised set: the
+ * size of its credible set. */
 size_t tree_set_credible(const tree_set *s, double share);
 
 /* Total variation, half the sum of |p - q|, between normalised sets on the same taxa in the

@@ -1,8 +1,8 @@
 /* tree_write.h: trees as Newick and NEXUS text.
  *
- * An unrooted tree is written with the trifurcation at the inner node next to taxon 0, taxon 0
- * last: (A,B,taxon 0). Equal topologies give equal texts. Names are quoted where they need it
- * and never changed.
+ * An unrooted tree is written with the trifurcation at the internal node next to taxon 0, taxon 0
+ * last: (A,B,taxon 0). Equal topologies give equal texts. Names are quoted where they need it and
+ * never changed.
  *
  *     buffer out;
  *     buffer_init(&out);
@@ -24,7 +24,8 @@
 typedef struct tree_writer {
     const taxa *taxa; /* borrowed */
     topology topology;
-    int digits; /* significant digits of lengths; 0 (at first): as many as read back exactly */
+    int digits; /* significant digits of lengths; 0 (initially): as many as needed to read back
+                   exactly */
 } tree_writer;
 
 /* At least three taxa, otherwise ART_ERR_USAGE. */

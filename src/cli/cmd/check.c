@@ -1,4 +1,4 @@
-/* check: is the alignment sound, and what is it like? */
+/* check: validates an alignment and describes it. */
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/banner.h"
@@ -44,7 +44,7 @@ static void put(output *o, const char *name, const char *value)
     output_printf(o, "%s\t%s\n", name, value);
 }
 
-/* What `infer` with its defaults will need, by either method. */
+/* What `infer` will need with default settings, for either method. */
 static int put_estimate(session *s, const alignment *a)
 {
     char text[FORMAT_SIZE];
@@ -114,16 +114,15 @@ const command check_command = {
     .name = "check",
     .summary = "validate an alignment and describe it",
     .description =
-        "Reads the alignment as every other command would and prints what it is like: taxa, sites, "
-        "site patterns, constant and parsimony-informative sites, empty sites and sequences, the "
-        "time and memory that loading took, and for each sequence the share of gaps and unknowns "
-        "and the earlier sequence it is identical to. Whatever is wrong or strange is named with "
-        "its line and column. The rows infer_* say what infer will need: memory, the table of "
-        "topologies not counted, and the time to fit the branch lengths of 1000 trees and to make "
-        "a "
-        "step of fitting the network. How many trees and steps it takes depends on how many trees "
-        "are plausible: thousands to hundreds of thousands of trees, and as many as "
-        "--rounds times --fit-steps steps. The rows vbpi_* are for infer --method vbpi.",
+        "Reads the alignment exactly as the other commands do and describes it: taxa, sites, site "
+        "patterns, constant and parsimony-informative sites, empty sites and sequences, the time "
+        "and memory that loading took, and for each sequence the fraction of gaps and unknown "
+        "bases and the earlier sequence it is identical to. Errors and anomalies are reported with "
+        "their line and column. The rows infer_* estimate what infer will need: the memory "
+        "(without the table of topologies), the time to fit the branch lengths of 1000 trees, and "
+        "the time of one step of fitting the network. The numbers of trees and steps depend on how "
+        "many trees are plausible: thousands to hundreds of thousands of trees, and up to --rounds "
+        "times --fit-steps steps. The rows vbpi_* are for infer --method vbpi.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

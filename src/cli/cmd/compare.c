@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRIX_TREES = 10000 }; /* a matrix of more would not fit anywhere */
+enum { MATRIX_TREES = 10000 }; /* a larger matrix would be impractical */
 
 typedef struct sample_settings {
     double min_frequency;
@@ -26,7 +26,7 @@ static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .samples = {.min_fr
 
 static const option OF_SAMPLES[] = {
     OPTION_REAL(sample_settings, min_frequency, "--min-frequency", OPTIONAL, 0, 1,
-                "splits rarer than this in both samples do not count in the deviation"),
+                "ignore splits rarer than this in both samples when computing the deviation"),
     OPTION_END,
 };
 
@@ -43,7 +43,7 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-/* All the trees of the files, equal ones too, on the taxa of the first file. */
+/* All trees of the files, duplicates included, on the taxa of the first file. */
 typedef struct tree_list {
     taxa taxa;
     size_t count, room;
@@ -119,7 +119,7 @@ static int put_matrix(output *o, const tree_list *l)
         }
         output_text(o, "\n");
         if (o->error)
-            break; /* reported when it is closed */
+            break; /* the error is reported when the output is closed */
     }
     rf_free(&distance);
     topology_free(&t);
@@ -206,14 +206,14 @@ static int run(session *s, void *chosen)
 
 const command compare_command = {
     .name = "compare",
-    .summary = "Robinson-Foulds distances between trees, or how far two samples are apart",
+    .summary = "Robinson-Foulds distances between trees, or distances between two samples of trees",
     .description =
-        "Prints the matrix of Robinson-Foulds distances (splits that are in one of the trees only) "
-        "between all trees of the files. With --with, prints how far two samples of trees are "
-        "apart: the total variation between their topology distributions, the average and the "
+        "Prints the matrix of Robinson-Foulds distances (the number of splits found in only one of "
+        "the two trees) between all trees of the files. With --with, compares two samples of "
+        "trees: the total variation between their topology distributions, the average and the "
         "largest standard deviation of split frequencies (as in MrBayes), and the Kullback-Leibler "
-        "divergences, infinite where one sample lacks a topology of the other; missing is the "
-        "probability of such topologies.",
+        "divergences, which are infinite if one sample lacks a topology of the other; missing is "
+        "the total probability of such topologies.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -21,15 +21,16 @@ static const option OPTIONS[] = {
     OPTION_FILES(settings, trees, "TREE", REQUIRED, "Newick or NEXUS trees; - is standard input"),
     OPTION_HEADING("What to do"),
     OPTION_CHOICE(settings, embedding, "--embedding", OPTIONAL, EMBEDDING_METHODS,
-                  "how: by elimination (the first two are the same here), by iteration, or by "
-                  "squaring the iteration"),
-    OPTION_REAL(settings, tolerance, "--tolerance", OPTIONAL, 1e-15, 1,
-                "of the iterations: the largest distance of a column to its limit"),
+                  "method: elimination (the first two choices are the same here), iteration, or "
+                  "iteration by repeated squaring"),
+    OPTION_REAL(
+        settings, tolerance, "--tolerance", OPTIONAL, 1e-15, 1,
+        "tolerance of the iterative methods: the largest distance of a column from its limit"),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
 
-/* Memory for one tree after another on the same taxa. */
+/* Memory reused for each tree; all trees have the same taxa. */
 typedef struct embedder {
     topology tree;
     embedding_plan plan;
@@ -68,7 +69,7 @@ static void put_header(output *o, const taxa *names)
     output_text(o, "\n");
 }
 
-/* One line per node: the taxa in their order, then the inner nodes. */
+/* One line per node: first the taxa in their order, then the internal nodes. */
 static void put_tree(output *o, const embedder *e, const taxa *names, size_t number)
 {
     const int32_t n = names->count;
@@ -125,11 +126,11 @@ static int run(session *s, void *chosen)
 const command embed_command = {
     .name = "embed",
     .summary = "node embeddings of trees",
-    .description =
-        "Prints for every node of a tree its embedding, one column per taxon, in lexicographic "
-        "order: a taxon has the unit vector, an inner node the mean of its three neighbours, which "
-        "is the probability that a random walk from there ends in each taxon. Nodes are numbered "
-        "from 1, the taxa first; parent is the neighbour on the way to the first taxon.",
+    .description = "Prints the embedding of every node of a tree, with one column per taxon in "
+                   "lexicographic order. The embedding of a taxon is a unit vector; that of an "
+                   "internal node is the mean of its three neighbours, which gives the probability "
+                   "that a random walk from this node ends at each taxon. Nodes are numbered from "
+                   "1, taxa first; parent is the neighbour on the path to the first taxon.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -40,26 +40,26 @@ static const option OPTIONS[] = {
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
     OPTION_FLAG(settings, gradient, "--gradient", OPTIONAL,
-                "a second table: the derivatives by the branch lengths"),
+                "print a second table with the derivatives with respect to the branch lengths"),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
 
-/* Everything that lasts from one batch to the next. */
+/* Everything that persists from one batch to the next. */
 typedef struct evaluation {
     const settings *set;
     dataset data;
     pool *threads;
     likelihood *likelihood;
     parsimony *missing, *fifth;
-    size_t index;       /* trees done so far, in all files */
+    size_t index;       /* trees processed so far, over all files */
     buffer derivatives; /* the second table */
-    /* The trees of a batch and what is found for them. */
+    /* The trees of a batch and their computed values. */
     int count;
     int32_t *decision; /* [BATCH][N-3] */
     double *length;    /* [BATCH][2N-3] */
-    double *gradient;  /* [BATCH][2N-3], NULL if not asked for */
+    double *gradient;  /* [BATCH][2N-3], NULL if not requested */
     bool has_lengths[BATCH];
     double value[BATCH];
     int64_t missing_score[BATCH], fifth_score[BATCH];
@@ -85,7 +85,7 @@ static void evaluation_free(evaluation *e)
     free(e->order);
 }
 
-/* Reads alignment and model and makes room. */
+/* Reads the alignment and the model and allocates memory. */
 static int evaluation_init(evaluation *e, session *s, const settings *set)
 {
     subst_model model;
@@ -126,8 +126,8 @@ static void put_number(output *o, double value, bool known)
         output_text(o, "\tNA");
 }
 
-/* The names of the smaller side of a split, separated by commas; of two equal sides the one
- * without the first taxon. */
+/* The names of the smaller side of a split, separated by commas; if both sides have the same size,
+ * the one without the first taxon. */
 static void put_side(buffer *b, const uint64_t *split, const taxa *names)
 {
     bool inside = 2 * split_size(split, names->count) <= names->count, first = true;
@@ -151,7 +151,7 @@ static void put_derivatives(evaluation *e, int k)
         buffer_printf(&e->derivatives, "%zu\t", e->index + (size_t)k + 1);
         put_side(&e->derivatives, e->split + (size_t)edge * split_words(n_taxa), &e->data.taxa);
         buffer_printf(&e->derivatives, "\t%.17g", e->length[at]);
-        if (isfinite(e->value[k])) /* otherwise it has none */
+        if (isfinite(e->value[k])) /* otherwise there is no derivative */
             buffer_printf(&e->derivatives, "\t%.17g\n", e->gradient[at]);
         else
             buffer_text(&e->derivatives, "\tNA\n");
@@ -166,7 +166,7 @@ static void finish_batch(evaluation *e, output *table)
     parsimony_batch(e->missing, e->missing_score, e->decision, e->count);
     parsimony_batch(e->fifth, e->fifth_score, e->decision, e->count);
     for (int k = 0; k < e->count; k++) {
-        /* That of the branches: the topology's share is taken out again. */
+        /* The prior of the branch lengths only: the contribution of the topology is removed. */
         double prior = log_prior(e->length + (size_t)k * n_edges, n_taxa,
                                  branch_prior_exponential(e->set->prior_rate)) +
                        log_topologies(n_taxa);
@@ -235,13 +235,14 @@ const command evaluate_command = {
     .name = "evaluate",
     .summary = "log-likelihood, log prior and parsimony scores of given trees",
     .description =
-        "Prints one line per tree, numbered from 1 through all files: log-likelihood, log prior, "
-        "and the parsimony scores with gaps as missing data and as a fifth state. The log prior is "
-        "that of the branch lengths, independent and exponential; the uniform prior on topologies, "
-        "which is the same for all trees of so many taxa, is not in it. Trees without branch "
-        "lengths get parsimony scores only, and NA. With --gradient a second table follows after "
-        "an empty line: for every branch the number of the tree, the taxa on its smaller side, its "
-        "length, and the derivative of the log-likelihood by it.",
+        "Prints one line per tree, numbered consecutively over all files: log-likelihood, log "
+        "prior, and the parsimony scores with gaps as missing data and as a fifth state. The log "
+        "prior is that of the branch lengths, which are independent and exponentially distributed; "
+        "it does not include the uniform prior on topologies, which is the same for all trees with "
+        "the same number of taxa. Trees without branch lengths get only parsimony scores; their "
+        "other columns are NA. With --gradient, a second table follows after an empty line: for "
+        "every branch, the number of the tree, the taxa on the smaller side of the split, the "
+        "branch length, and the derivative of the log-likelihood with respect to it.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -52,7 +52,7 @@ static int print(session *s, const evaluation *e, const evaluation_settings *set
     return ART_OK;
 }
 
-/* The evaluation with its progress. */
+/* The evaluation and its progress line. */
 static int evaluate(evaluation *out, session *s, const particle_source *source, const taxa *names,
                     const evaluation_settings *set)
 {
@@ -63,7 +63,7 @@ static int evaluate(evaluation *out, session *s, const particle_source *source, 
                    (double)set->particles * (double)set->repeats, 0);
     while (!status && !evaluator_is_done(e)) {
         status = evaluator_advance(e);
-        progress_update(&line, evaluator_draws(e), "%zu distinct trees", evaluator_topologies(e));
+        progress_update(&line, evaluator_draws(e), "distinct trees: %zu", evaluator_topologies(e));
     }
     progress_end(&line);
     if (!status)
@@ -86,8 +86,8 @@ static int run_evidence(session *s, void *chosen)
         status = model_input_open(&in, s, &o->model);
     if (!status && (!m->branches || !m->substitution))
         status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model.path},
-                            "a model of topologies alone has no evidence -- give one that "
-                            "`infer` wrote");
+                            "this model has no branch lengths, so it cannot be used to estimate "
+                            "the evidence -- give a model written by `infer`");
     if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
@@ -121,11 +121,11 @@ const command evidence_command = {
     .name = "evidence",
     .summary = "log marginal likelihood by importance sampling",
     .description =
-        "Estimates the log marginal likelihood of the alignment under the substitution model and "
-        "the priors that the model was trained with, by importance sampling from it. Prints one "
-        "figure a line: the estimate (mean over repeats of the log of the mean weight) with its "
-        "standard deviation and error, lower bounds, the effective sample size and Pareto k. With "
-        "k at 0.7 or more the estimate is not dependable; at 1 it is none.",
+        "Estimates the log marginal likelihood of the alignment by importance sampling from a "
+        "trained model, under the substitution model and the priors used in its training. Prints "
+        "one value per line: the estimate (mean over repeats of the log of the mean weight) with "
+        "its standard deviation and error, lower bounds, the effective sample size and Pareto k. "
+        "If k is 0.7 or more, the estimate is unreliable; if k is 1 or more, it is meaningless.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -55,24 +55,25 @@ static const option OPTIONS[] = {
                  "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
                  "are averaged"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
-    OPTION_FILES(settings, truth, "--truth", LOCAL,
-                 "trees of the true distribution: the divergence from it is followed"),
+    OPTION_FILES(
+        settings, truth, "--truth", LOCAL,
+        "samples of a reference distribution; the divergence from it is monitored during the fit"),
     OPTION_INT(settings, truth_every, "--truth-every", OPTIONAL, 1, 4e9,
-               "steps between two looks at it; falls on lines of metrics"),
+               "steps between two such measurements, which are made only at lines of the metrics"),
     OPTION_CHOICE(settings, order, "--order", OPTIONAL, "names|sharing",
-                  "order in which taxa are attached: lexicographic, or such that the trees have "
-                  "long beginnings in common and a step costs less"),
+                  "order in which taxa are attached: lexicographic, or chosen so that the trees "
+                  "share as many of their first steps as possible, which makes training faster"),
     OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
-    OPTION_INT(settings, batch, "--batch", OPTIONAL, 1, 1e6, "trees of a step"),
+    OPTION_INT(settings, batch, "--batch", OPTIONAL, 1, 1e6, "trees per step"),
     OPTION_CHOICE(settings, picks, "--picks", OPTIONAL, "independent|systematic",
-                  "how they are drawn from the sample: independently, or one from each of equal "
-                  "steps of its weights, with less noise"),
+                  "how these trees are drawn from the sample: independently, or by systematic "
+                  "sampling, which has less noise"),
     OPTION_REAL(settings, average, "--average", OPTIONAL, 0, 0.9999999,
-                "how much a moving average of the weights keeps per step; 0 for no average"),
+                "decay per step of the moving average of the weights; 0 for no average"),
     OPTION_INT(settings, average_from, "--average-from", OPTIONAL, 0, 4e9,
-               "step at which the average begins"),
+               "step at which averaging starts"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
@@ -84,7 +85,7 @@ static const option OPTIONS[] = {
 
 static const char *const FILES[] = {".metrics.jsonl", ".model.safetensors", ".json", NULL};
 
-/* What the run is of: the trees, and the truth if there is one. */
+/* The data of the run: the trees, and the truth if it was given. */
 static json_t *data_identity(const tree_set *trees, const tree_set *truth)
 {
     json_t *data = tree_set_identity(trees);
@@ -93,7 +94,7 @@ static json_t *data_identity(const tree_set *trees, const tree_set *truth)
     return data;
 }
 
-/* names becomes the taxa of the set in the order that shares most work among the trees of a
+/* Sets names to the taxa of the set, in the order that shares the most work among the trees of a
  * step. */
 static int sharing_order(taxa *names, const tree_set *trees, const settings *o)
 {
@@ -126,8 +127,8 @@ static int share_more(session *s, const settings *o, tree_set *trees, tree_optio
         status = taxon_order_work(&after, trees, (int)o->batch);
     if (!status)
         log_info(&s->log,
-                 "taxa ordered for sharing: %.1f %% of the work of %lld trees is left, %.1f %% in "
-                 "the order of names",
+                 "taxa ordered to share work: %.1f %% of the work of %lld separate trees remains "
+                 "(%.1f %% in lexicographic order)",
                  100 * after, (long long)o->batch, 100 * before);
     taxa_free(&names);
     return status;
@@ -181,8 +182,8 @@ static int write_results(program_run *p, fit_job *job)
         log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", found.last.kl,
                  found.last.total_variation);
     if (found.has_truth && found.has_average)
-        log_info(&s->log, "with the average weights: KL %.6f, total variation %.6f",
-                 found.averaged.kl, found.averaged.total_variation);
+        log_info(&s->log, "with averaged weights: KL %.6f, total variation %.6f", found.averaged.kl,
+                 found.averaged.total_variation);
     return program_run_end(p, fit_job_results(job, &found));
 }
 
@@ -190,10 +191,10 @@ static int run_job(program_run *p, const tree_set *trees, const tree_set *truth,
 {
     const fit_settings plan = plan_of(o);
     fit_job *job = NULL;
-    log_info(&p->session->log, "%zu distinct topologies on %d taxa", trees->count,
+    log_info(&p->session->log, "distinct topologies: %zu, on %d taxa", trees->count,
              trees->taxa.count);
     if (truth->count)
-        log_info(&p->session->log, "truth: %zu distinct topologies", truth->count);
+        log_info(&p->session->log, "distinct topologies of the truth: %zu", truth->count);
     int status = fit_job_create(&job, trees, truth, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, fit_job_run(job));
@@ -225,10 +226,10 @@ static int fit(session *s, void *chosen)
 const command fit_command = {
     .name = "fit",
     .summary = "density estimation from tree samples",
-    .description =
-        "Fits the topology model to samples of trees, such as those of MCMC runs, by weighted "
-        "maximum likelihood, and writes PREFIX.model.safetensors, which gives every topology a "
-        "probability. With --truth the divergence from a reference distribution is followed.",
+    .description = "Fits the topology model to samples of trees, such as those of MCMC runs, by "
+                   "weighted maximum likelihood, and writes PREFIX.model.safetensors, which "
+                   "assigns a probability to every topology. With --truth, the divergence from a "
+                   "reference distribution is reported during the fit.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DRAWN_TAXA = 64 }; /* a tree of more does not fit a screen */
+enum { DRAWN_TAXA = 64 }; /* a larger tree does not fit on a screen */
 
 typedef struct collapsed_options {
     double se;
@@ -28,7 +28,7 @@ typedef struct collapsed_options {
 } collapsed_options;
 
 typedef struct branch_options {
-    double rate; /* of learning */
+    double rate; /* learning rate */
 } branch_options;
 
 typedef struct settings {
@@ -83,22 +83,23 @@ static const preset_value PAPER[] = {
 
 static const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
-                "standard error of the log evidence that is wanted"),
+                "target standard error of the log evidence"),
     OPTION_REAL(collapsed_options, new_mass, "--new-mass | --news", OPTIONAL, OPTION_ABOVE_0, 1,
-                "rounds end when draws bring no more than this share of the posterior"),
+                "stop the rounds when new draws add no more than this fraction of the posterior"),
     OPTION_REAL(collapsed_options, fit_kl, "--fit-kl | --gap", OPTIONAL, 0, 100,
-                "after the rounds the network is fitted until it is this close to the table, in "
-                "nats; 0: it is not"),
+                "after the rounds, fit the network until its divergence from the table is below "
+                "this, in nats; 0: no such fit"),
     OPTION_INT(collapsed_options, rounds, "--rounds", OPTIONAL, 1, ROUNDS_MOST,
-               "rounds of fitting and drawing, at most"),
+               "maximum number of rounds of fitting and drawing"),
     OPTION_INT(collapsed_options, fit_steps, "--fit-steps", OPTIONAL, 1, 1e9,
-               "steps of fitting in a round, at most"),
+               "maximum number of fitting steps per round"),
     OPTION_INT(collapsed_options, fit_batch, "--fit-batch", OPTIONAL, 1, 100000,
-               "trees of one of these steps"),
+               "trees per fitting step"),
     OPTION_REAL(collapsed_options, fit_rate, "--fit-rate", OPTIONAL, OPTION_ABOVE_0, 1,
                 "learning rate of fitting"),
-    OPTION_SIZE(collapsed_options, memory, "--table-memory", OPTIONAL,
-                "memory for the table of topologies; the least useful go first"),
+    OPTION_SIZE(
+        collapsed_options, memory, "--table-memory", OPTIONAL,
+        "memory for the table of topologies; if it is full, the least useful ones are removed"),
     OPTION_END,
 };
 
@@ -113,7 +114,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_HEADING("Model"),
     OPTION_TEXT(settings, model, "-m --model", OPTIONAL, "MODEL",
-                "substitution model with its numbers, such as HKY{2.5}+F+G4{0.5}"),
+                "substitution model with its parameters, such as HKY{2.5}+F+G4{0.5}"),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
     OPTION_HEADING("Method"),
@@ -170,12 +171,12 @@ static int say_results(session *s, const evaluation *e)
     buffer_free(&text);
     evaluation_say(s, e);
     log_info(&s->log,
-             "look at %s.report.html first; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
+             "start with %s.report.html; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
              s->prefix, s->prefix, s->prefix);
     return status;
 }
 
-/* Options of the other method are not silently ignored, and nothing fails late. */
+/* Options of the other method are refused rather than silently ignored, before any work is done. */
 static int settle_method(session *s, const settings *o)
 {
     static const option *const OF_VBPI[] = {TRAINING_OPTIONS, BRANCH_OPTIONS, VARIATIONAL_OPTIONS,
@@ -184,17 +185,18 @@ static int settle_method(session *s, const settings *o)
     if (status)
         return status;
     if (o->method == INFER_VBPI)
-        return options_refuse(&s->options, COLLAPSED_OPTIONS,
-                              "is an option of --method collapsed -- leave it out, or choose that",
-                              &s->diag);
+        return options_refuse(
+            &s->options, COLLAPSED_OPTIONS,
+            "is an option of --method collapsed -- remove it, or choose that method", &s->diag);
     for (int i = 0; OF_VBPI[i] && !status; i++)
         status = options_refuse(&s->options, OF_VBPI[i],
-                                "is an option of --method vbpi -- leave it out, or choose that",
+                                "is an option of --method vbpi -- remove it, or choose that method",
                                 &s->diag);
     if (!status && o->evaluation.particles < 2)
-        status = diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
-                            "--evidence-particles 1: the collapsed method draws from the table of "
-                            "trees and from the network and needs two at least -- raise it");
+        status =
+            diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                       "--evidence-particles 1: the collapsed method draws from the table of trees "
+                       "and from the network and needs at least two draws -- increase it");
     return status;
 }
 
@@ -235,13 +237,15 @@ static infer_settings plan_of(const settings *o, int n_taxa)
     return plan;
 }
 
-/* What collapsed inference has to say besides. */
+/* Additional messages of collapsed inference. */
 static void say_table(session *s, const infer_result *found)
 {
     const evidence *e = &found->evaluation.evidence;
     const json_t *trees = json_object_get(found->facts, "table_trees");
     if (trees)
-        log_info(&s->log, "a table of %lld trees; %.2g (%.1g) of the posterior is outside of it",
+        log_info(&s->log,
+                 "trees in the table: %lld; a fraction of %.2g (standard error %.1g) of the "
+                 "posterior is outside the table",
                  (long long)json_integer_value(trees), e->outside, e->outside_se);
 }
 
@@ -307,11 +311,10 @@ static int infer(session *s, void *chosen)
 const command infer_command = {
     .name = "infer",
     .summary = "Bayesian inference of topology and branch lengths (the main job)",
-    .description =
-        "Learns the posterior distribution of trees given an alignment: a probability for every "
-        "topology and a density of branch lengths, from which the log marginal likelihood "
-        "(evidence), tree and split probabilities, a consensus and a sample of trees follow. "
-        "A run that is stopped goes on where it was when the same command is given again.",
+    .description = "Learns the posterior distribution of trees given an alignment: a probability "
+                   "for every topology and a density of branch lengths, from which the log "
+                   "marginal likelihood (evidence), tree and split probabilities, a consensus and "
+                   "a sample of trees follow. If a run is stopped, the same command resumes it.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

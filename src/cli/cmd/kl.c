@@ -22,7 +22,7 @@ static const settings DEFAULTS = {
 
 static const option MIXTURE_OPTIONS[] = {
     OPTION_REAL(mixture_settings, network_share, "--network-share", OPTIONAL, OPTION_ABOVE_0, 1,
-                "share of the model in that mixture"),
+                "weight of the model in that mixture"),
     OPTION_END,
 };
 
@@ -32,8 +32,8 @@ static const option OPTIONS[] = {
                  "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
                  "are averaged"),
     OPTION_FILES(settings, listed, "--listed", OPTIONAL,
-                 "trees with probabilities, PREFIX.trprobs of infer: the distribution is theirs, "
-                 "mixed with the model's"),
+                 "trees with probabilities, such as PREFIX.trprobs of infer: their distribution, "
+                 "mixed with the model's, is evaluated"),
     OPTION_INCLUDE(settings, mixture, MIXTURE_OPTIONS),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
@@ -88,12 +88,11 @@ const command kl_command = {
     .name = "kl",
     .summary = "divergence of a model from the true distribution of trees",
     .description =
-        "Prints KL(truth || q), the total variation, the number of distinct topologies of the "
-        "truth, and mass_below_minus_50, the share of the truth with log q below -50. The truth is "
-        "the average of the distributions of the given files. With --listed, q is (1 - X) times "
-        "the "
-        "listed probabilities plus X times the model's: what infer --method collapsed reports, "
-        "made to reach every tree.",
+        "Prints KL(truth || q), the total variation, the number of distinct topologies in the "
+        "truth, and mass_below_minus_50, the fraction of the truth with log q below -50. The truth "
+        "is the average of the distributions of the given files. With --listed, q is (1 - X) times "
+        "the listed probabilities plus X times those of the model, where X is --network-share: the "
+        "distribution that infer --method collapsed reports, extended to all trees.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -38,7 +38,7 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_CHOICE(settings, gap, "--gap", OPTIONAL, "fifth|missing",
-                  "a gap is a fifth state, or missing data"),
+                  "treat gaps as a fifth state or as missing data"),
     OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
@@ -81,9 +81,9 @@ static int write_results(program_run *p, parsimony_job *job, const parsimony_res
     free(settings_text);
     if (status)
         return status;
-    log_info(&s->log, "best parsimony score %lld, %d distinct tree%s with it%s",
+    log_info(&s->log, "best parsimony score %lld, found for %d distinct tree%s%s",
              (long long)found->best_score, found->best_trees, found->best_trees == 1 ? "" : "s",
-             found->is_full ? " (as many as are kept)" : "");
+             found->is_full ? " (the maximum number kept; there may be more)" : "");
     log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)", e->log_evidence,
              e->lower_bound_10);
     return program_run_end(p, parsimony_job_results(job, found));
@@ -129,10 +129,9 @@ static int parsimony_search(session *s, void *chosen)
 const command parsimony_command = {
     .name = "parsimony",
     .summary = "maximum parsimony by annealed inference",
-    .description =
-        "Learns the distribution exp(-score) / Z over all trees, where score is the parsimony "
-        "score of the alignment, and reports the best score found with all distinct trees that "
-        "reach it.",
+    .description = "Learns the distribution exp(-score) / Z over all trees, where score is the "
+                   "parsimony score of the alignment, and reports the best score found and all "
+                   "distinct trees with this score.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -1,4 +1,4 @@
-/* plot: a picture of the numbers in tables. */
+/* plot: an SVG plot of columns of tables. */
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "cli/session.h"
@@ -26,29 +26,31 @@ static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .x = "step", .from 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_FILES(settings, tables, "TABLES", REQUIRED,
-                 "tab-separated with names in the first line, or JSON lines: PREFIX.metrics.jsonl "
-                 "of a run, PREFIX.trace.tsv, .p of MrBayes; - is standard input"),
+                 "tab-separated tables with column names in the first line, or JSON lines: "
+                 "PREFIX.metrics.jsonl or PREFIX.trace.tsv of a run, .p files of MrBayes; - is "
+                 "standard input"),
     OPTION_HEADING("What to draw"),
     OPTION_TEXT(settings, x, "--x-axis", OPTIONAL, "NAME", "column along the horizontal axis"),
     OPTION_TEXT(settings, y, "--y-axis", REQUIRED, "NAMES",
-                "columns along the vertical axis, separated by commas; one curve each"),
+                "columns along the vertical axis, separated by commas; each gives one curve"),
     OPTION_TEXT(settings, by, "--by", OPTIONAL, "NAME",
-                "column of words; the rows of each word are a curve"),
+                "column of labels; each label gives one curve"),
     OPTION_REAL(settings, from, "--from", OPTIONAL, -DBL_MAX, DBL_MAX,
-                "leave out rows that are left of this"),
+                "leave out rows whose horizontal value is below this"),
     OPTION_HEADING("How"),
     OPTION_CHOICE(settings, scale, "--log", OPTIONAL, "none|x|y|both", "logarithmic axes"),
-    OPTION_FLAG(settings, points, "--points", OPTIONAL, "points, not curves"),
-    OPTION_FLAG(settings, diagonal, "--diagonal", OPTIONAL, "the line where both axes are equal"),
-    OPTION_TEXT(settings, title, "--title", OPTIONAL, "TEXT", "above the picture"),
+    OPTION_FLAG(settings, points, "--points", OPTIONAL, "draw points instead of curves"),
+    OPTION_FLAG(settings, diagonal, "--diagonal", OPTIONAL, "draw the line y = x"),
+    OPTION_TEXT(settings, title, "--title", OPTIONAL, "TEXT", "title above the plot"),
     OPTION_TEXT(settings, x_name, "--x-label", OPTIONAL, "TEXT",
-                "below; the column's name if not given"),
-    OPTION_TEXT(settings, y_name, "--y-label", OPTIONAL, "TEXT", "to the left; the columns' names"),
+                "label of the horizontal axis; default: the name of the column"),
+    OPTION_TEXT(settings, y_name, "--y-label", OPTIONAL, "TEXT",
+                "label of the vertical axis; default: the names of the columns"),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
 
-/* A curve on its way. */
+/* A curve being collected. */
 typedef struct curve {
     char *name;
     double *x, *y;
@@ -59,10 +61,10 @@ typedef struct drawing {
     const settings *set;
     curve curve[PLOT_SERIES];
     int curves;
-    char *names;                         /* the columns' names, cut at the commas */
-    const char *column[1 + PLOT_SERIES]; /* x, then those of y */
+    char *names;                         /* the column names, split at the commas */
+    const char *column[1 + PLOT_SERIES]; /* x, then the y columns */
     int columns;
-    size_t unplaced; /* points that a logarithmic axis has no place for */
+    size_t unplaced; /* points that cannot be shown on a logarithmic axis */
 } drawing;
 
 /* "x,y,.." becomes the list of columns. */
@@ -83,7 +85,7 @@ static int list_columns(drawing *w, diag *d)
                 w->set->y);
         if (w->columns > PLOT_SERIES)
             return diag_error(d, ART_ERR_USAGE, (diag_place){0},
-                              "--y-axis names more than %d columns -- no more can be told apart",
+                              "--y-axis names more than %d columns -- more cannot be distinguished",
                               PLOT_SERIES);
         w->column[w->columns++] = name;
         name = comma ? comma + 1 : NULL;
@@ -91,7 +93,7 @@ static int list_columns(drawing *w, diag *d)
     return ART_OK;
 }
 
-/* The name of a run's metrics: that of the run. */
+/* A metrics file is named after its run: the length without the suffix. */
 static size_t base_length(const char *base)
 {
     static const char *const suffix[] = {".metrics.jsonl", ".jsonl", ".tsv", ".txt"};
@@ -104,7 +106,7 @@ static size_t base_length(const char *base)
     return length;
 }
 
-/* What tells a curve from the others: its file, its word, its column, as far as they differ. */
+/* The name of a curve: its file, label and column, as far as these differ between curves. */
 static void name_curve(buffer *out, const drawing *w, const char *path, const char *label,
                        int column)
 {
@@ -117,7 +119,7 @@ static void name_curve(buffer *out, const drawing *w, const char *path, const ch
         buffer_printf(out, "%s%s", out->length ? ", " : "", w->column[column]);
 }
 
-/* The curve of that name, a new one if there is none yet. */
+/* The curve with that name, created if necessary. */
 static int find_curve(curve **out, drawing *w, const char *name, diag *d)
 {
     for (int i = 0; i < w->curves; i++)
@@ -127,7 +129,7 @@ static int find_curve(curve **out, drawing *w, const char *name, diag *d)
         }
     if (w->curves == PLOT_SERIES)
         return diag_error(d, ART_ERR_INPUT, (diag_place){0},
-                          "more than %d curves -- no more can be told apart; draw several pictures",
+                          "more than %d curves -- more cannot be distinguished; draw several plots",
                           PLOT_SERIES);
     *out = &w->curve[w->curves];
     (*out)->name = mem_text(name, strlen(name));
@@ -228,11 +230,10 @@ static int run(session *s, void *chosen)
         status = add_table(&w, set->tables.path[i], &s->diag);
     if (!status && w.curves == 0)
         status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = set->tables.path[0]},
-                            "no row has a place in the picture -- see --from and --log");
+                            "no row can be shown -- see --from and --log");
     if (!status && w.unplaced)
         diag_note(&s->diag, (diag_place){0},
-                  "%zu points are left out: they are not above 0, and --log was asked for",
-                  w.unplaced);
+                  "points not above 0 cannot be shown with --log: %zu left out", w.unplaced);
     session_notes(s);
     if (!status)
         status = draw(&w, &picture);
@@ -250,10 +251,10 @@ static int run(session *s, void *chosen)
 
 const command plot_command = {
     .name = "plot",
-    .summary = "a picture of how runs went, or of any table",
-    .description = "Prints an SVG picture of columns against another one: how bound or divergence "
-                   "of runs went with the steps or the seconds, for example. Rows in which a "
-                   "number is missing are passed over. At most six curves.",
+    .summary = "plot of the progress of runs, or of the columns of any table",
+    .description = "Prints an SVG plot of one or more columns against another, for example the "
+                   "lower bound or the divergence of runs against steps or seconds. Rows with "
+                   "missing numbers are skipped. A plot has at most six curves.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

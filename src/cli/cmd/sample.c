@@ -24,11 +24,11 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
     OPTION_HEADING("What to draw"),
-    OPTION_INT(settings, number, "-n --number", OPTIONAL, 1, 4e9, "how many trees"),
+    OPTION_INT(settings, number, "-n --number", OPTIONAL, 1, 4e9, "number of trees"),
     OPTION_CHOICE(settings, format, "--format", OPTIONAL, "nexus|newick",
-                  "NEXUS with a TRANSLATE table, or one Newick tree a line"),
+                  "NEXUS with a TRANSLATE table, or one Newick tree per line"),
     OPTION_FLAG(settings, topologies, "--topologies", OPTIONAL,
-                "no branch lengths, even if the model has them"),
+                "leave out branch lengths even if the model has them"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
@@ -36,7 +36,7 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-/* A batch of draws, and the text it becomes. */
+/* A batch of draws and their text. */
 typedef struct drawer {
     tree_draws draws;
     tree_writer writer;

@@ -26,7 +26,7 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-/* Trees on their way to the model. */
+/* Trees collected for the model. */
 typedef struct batch {
     int32_t *decision; /* [MODEL_BATCH][N-3] */
     double *log_q;     /* [MODEL_BATCH] */
@@ -87,9 +87,9 @@ out:
 const command score_command = {
     .name = "score",
     .summary = "log q of given trees",
-    .description = "Prints for every tree its number, counted from 1 over all files, and the "
-                   "logarithm of the probability that the model gives to its topology. Branch "
-                   "lengths are not looked at. The trees must have exactly the model's taxa.",
+    .description = "Prints the number of every tree, counted from 1 over all files, and the log "
+                   "probability that the model assigns to its topology. Branch lengths are "
+                   "ignored. The trees must have exactly the model's taxa.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -35,16 +35,17 @@ static const settings DEFAULTS = {.common = COMMON_DEFAULTS,
 static const option OPTIONS[] = {
     OPTION_HEADING("Tree"),
     OPTION_INT(settings, taxa, "-n --taxa", OPTIONAL, 3, 1e6,
-               "a random tree on taxa t1 .. tN, uniform over topologies"),
-    OPTION_FILE(settings, tree, "-t --tree", OPTIONAL, "file with the tree to use instead"),
+               "number of taxa of a random tree, t1 .. tN, uniform over topologies"),
+    OPTION_FILE(settings, tree, "-t --tree", OPTIONAL,
+                "file with a tree to use instead of a random one"),
     OPTION_REAL(settings, mean, "--mean", OPTIONAL, OPTION_ABOVE_0, 1000,
-                "mean of the branch lengths, which are exponential, where the tree has none"),
+                "mean of the exponentially distributed branch lengths, used if the tree has none"),
     OPTION_REAL(settings, rate, "--rate", OPTIONAL, OPTION_ABOVE_0, 1e9,
-                "1 / mean: another way to say it"),
+                "rate of their distribution, 1 / mean; an alternative to --mean"),
     OPTION_HEADING("Alignment"),
     OPTION_TEXT(
         settings, model, "-m --model", OPTIONAL, "MODEL",
-        "substitution model with its numbers, for example HKY{2}+F{0.3,0.2,0.2,0.3}+G4{0.5}"),
+        "substitution model with its parameters, for example HKY{2}+F{0.3,0.2,0.2,0.3}+G4{0.5}"),
     OPTION_INT(settings, sites, "-l --sites --length", OPTIONAL, 1, 4e9, "number of sites"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
@@ -100,7 +101,7 @@ static int truth_random(truth *t, const settings *set)
     return status;
 }
 
-/* How many of n lengths there are. */
+/* The number of branches with a length. */
 static size_t count_lengths(const double *length, size_t n)
 {
     size_t count = 0;
@@ -109,7 +110,7 @@ static size_t count_lengths(const double *length, size_t n)
     return count;
 }
 
-/* *has_lengths tells whether the file had them. */
+/* *has_lengths is set to whether the tree has branch lengths. */
 static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
 {
     tree_file f;
@@ -117,7 +118,7 @@ static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
     int status = tree_file_open(&f, path, &options, d);
     if (status == ART_OK && f.count > 1)
         status = diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
-                            "%zu trees -- give a file with one", f.count);
+                            "the file has %zu trees -- give a file with one tree", f.count);
     if (status == ART_OK)
         status = tree_file_next(&f, d);
     if (status == ART_OK)
@@ -129,8 +130,8 @@ static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
         *has_lengths = f.tree.has_lengths;
         if (some > 0 && some < 2 * n - 3)
             status = diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
-                                "%zu of %zu branches have a length -- give all of them, or none to "
-                                "have them drawn",
+                                "%zu of %zu branches have a length -- give all lengths, or none to "
+                                "have them simulated",
                                 some, 2 * n - 3);
         memcpy(t->decision, f.tree.decision, (n - 3) * sizeof *t->decision);
         memcpy(t->length, f.tree.length, (2 * n - 3) * sizeof *t->length);
@@ -148,7 +149,7 @@ static int make_truth(truth *t, session *s, const settings *set)
     if (status == ART_OK && !has_lengths)
         simulate_lengths(t->length, t->taxa.count, mean, (uint64_t)set->common.seed);
     if (status == ART_OK && set->tree && !has_lengths)
-        log_info(&s->log, "the tree has no branch lengths: they are drawn");
+        log_info(&s->log, "the tree has no branch lengths: they are drawn at random");
     return status;
 }
 
@@ -202,8 +203,8 @@ static int refuse_both(session *s, const char *a, const char *b)
 {
     if (!options_given(&s->options, a) || !options_given(&s->options, b))
         return ART_OK;
-    return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0}, "%s and %s exclude each other", a,
-                      b);
+    return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0}, "%s and %s cannot be used together",
+                      a, b);
 }
 
 static int check_choice(session *s)

@@ -1,4 +1,4 @@
-/* summarize: what a sample of trees says: consensus, splits, probabilities, credible sets. */
+/* summarize: consensus, splits, tree probabilities and credible sets of a sample of trees. */
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/session.h"
@@ -22,7 +22,8 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
     OPTION_HEADING("Output"),
     OPTION_CHOICE(settings, consensus, "--consensus", OPTIONAL, "strict|majority|extended",
-                  "splits in all trees, in more than half, or these and what is compatible"),
+                  "splits found in all trees, in more than half of them, or these and further "
+                  "compatible splits"),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
@@ -57,7 +58,9 @@ static int run(session *s, void *chosen)
         goto out;
     session_notes(s);
     char n[FORMAT_SIZE], distinct[FORMAT_SIZE];
-    log_info(&s->log, "%s trees, %s distinct topologies, %d taxa; the best has probability %.6g",
+    log_info(&s->log,
+             "%s trees, %s distinct topologies, %d taxa; the most probable topology has "
+             "probability %.6g",
              format_count(n, sizeof n, trees.n_trees),
              format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
              trees.weight[0]);

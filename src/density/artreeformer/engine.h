@@ -1,9 +1,9 @@
 /* engine.h: runs the network over entries of a trie, forward and backward, on all threads.
  *
- * Entries go through the network in groups of some hundred edges, so that the weights, which
- * come from the second-level cache, meet many rows. No number of the forward pass depends on
- * how the work is cut. The backward pass is cut into chunks of entries whose bounds depend on
- * the entries alone; every chunk has sums of its own, added in order at the end. */
+ * Entries go through the network in groups of some hundred edges, so that the weights, which are in
+ * the second-level cache, are applied to many rows. No number of the forward pass depends on how
+ * the work is divided. The backward pass is divided into chunks of entries whose bounds depend only
+ * on the entries; every chunk has separate sums, added in order at the end. */
 #ifndef ARTREEFORMER_ENGINE_H
 #define ARTREEFORMER_ENGINE_H
 
@@ -16,7 +16,7 @@
 
 enum { ENGINE_CHUNKS = 16 };
 
-/* What one thread needs for itself. */
+/* Workspace of one thread. */
 typedef struct engine_worker {
     nodes_scratch nodes;
     readout_scratch readout;
@@ -42,13 +42,13 @@ typedef struct engine {
 int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *threads);
 void engine_free(engine *e); /* safe on a zeroed or freed one */
 
-/* Gives back the memory of what was kept for gradients. */
+/* Frees the memory kept for gradients. */
 int engine_forget(engine *e);
 
-/* Another way to the node embeddings. */
+/* Selects the method of computing node embeddings. */
 int engine_embedding(engine *e, embedding_method method);
 
-/* Room for so many entries in one call; and for gradients. */
+/* Makes room for this many entries in one call; and for gradients. */
 int engine_reserve(engine *e, size_t entries);
 int engine_reserve_gradient(engine *e);
 
@@ -57,14 +57,14 @@ int engine_reserve_gradient(engine *e);
 size_t engine_evaluate(engine *e, const int32_t *entry, size_t count, int keep);
 
 /* Adds to p->grad the gradient of sum over the entries and their edges of weight times log
- * probability. weight [offset[count]] has the edges of entry i at offset[i] .. offset[i+1].
- * Entries with a slot have been evaluated with keep; the others are evaluated here.
+ * probability. weight [offset[count]] has the edges of entry i at offset[i] .. offset[i+1]. Entries
+ * with a slot have been evaluated with keep; the others are evaluated here.
  *
- * Edges that hardly matter (neither taken nor probable) are not followed back: those of the
- * smallest derivatives, as long as the derivatives left out add up to no more than a millionth
- * of mass (in double, to less than rounding). mass is the size of the weights, the sum of
- * their |coefficients|. In a model that has learned, that is most edges. Returns the edges that
- * were followed. */
+ * The gradient is not propagated through edges that contribute almost nothing (neither chosen nor
+ * probable): those with the smallest derivatives, as long as the derivatives left out sum to at
+ * most a millionth of mass (in double, to less than rounding errors). mass is the size of the
+ * weights, the sum of their |coefficients|. In a trained model these are most edges. Returns the
+ * number of edges through which the gradient was propagated. */
 size_t engine_gradient(engine *e, params *p, const int32_t *entry, const size_t *offset,
                        const double *weight, size_t count, double mass);
 

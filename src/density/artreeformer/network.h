@@ -1,5 +1,5 @@
 /* network.h: the tensors of ARTreeFormer's network: their names, shapes and initial values.
- * docs/model.md says what each of them does. d is the hidden size, N the number of taxa. */
+ * docs/model.md explains each of them. d is the hidden size, N the number of taxa. */
 #ifndef ARTREEFORMER_NETWORK_H
 #define ARTREEFORMER_NETWORK_H
 
@@ -51,9 +51,9 @@ int network_params(params *p, int n_taxa, int d);
 void network_initialise(params *p, uint64_t seed);
 
 /* log q of one tree in double, by the definition: embeddings in R^N, full keys and values, no
- * folding, nothing shared. Decisions [N-3]. If step is not NULL, the log-probabilities of the
- * 2n-3 edges of each step follow each other in it, [(N-3)(N-1)] numbers. Allocates; O(N^2 d^2).
- * The oracle of the fast way. */
+ * folding, nothing shared. Decisions [N-3]. If step is not NULL, the log-probabilities of the 2n-3
+ * edges of each step follow each other in it, [(N-3)(N-1)] numbers. Allocates; O(N^2 d^2). The
+ * reference for the fast code. */
 int network_ref(double *log_q, double *step, const params *p, int n_taxa, int d, int heads,
                 const int32_t *decision);
 

@@ -2,10 +2,10 @@
  *
  *     x_u   = LayerNorm(mlp.2 ELU(mlp.0 f(u)))      f(u): the node's embedding
  *     r     = attention of the step's query over the x_u
- *     shift = W_r r + moment of the step            what all edges of the tree have in common
+ *     shift = W_r r + moment of the step            the part common to all edges of the tree
  *
- * mlp.0 f(u) is the harmonic extension of the columns of mlp.0, bias included, because the
- * numbers of f(u) sum to 1 (density/artreeformer/embedding.h).
+ * mlp.0 f(u) is the harmonic extension of the columns of mlp.0, bias included, because the numbers
+ * of f(u) sum to 1 (density/artreeformer/embedding.h).
  *
  *     for every tree i of a group:  make s->tree;  nodes_embed(t, i, ..)
  *     nodes_forward(t, first, count, ..)
@@ -20,7 +20,7 @@
 #include "density/artreeformer/sums.h"
 #include "density/artreeformer/tile.h"
 
-/* What one thread needs besides, for a group of trees. */
+/* Workspace of one thread for a group of trees. */
 typedef struct nodes_scratch {
     topology tree;
     embedding_plan plan;
@@ -34,17 +34,17 @@ typedef struct nodes_scratch {
     double *embedding; /* matrix and work of the methods other than projected, else NULL */
 } nodes_scratch;
 
-/* Room for groups of so many trees, edges in all. */
+/* Makes room for groups of this many trees and edges in total. */
 int nodes_scratch_init(nodes_scratch *s, const panels *w, size_t trees, size_t edges);
 void nodes_scratch_free(nodes_scratch *s); /* safe on a zeroed or freed one */
 
-/* Room for embedding_matrix, if the method of w needs it. */
+/* Makes room for embedding_matrix, if the method of w needs it. */
 int nodes_scratch_method(nodes_scratch *s, const panels *w);
 
 /* Tree i of the tile is s->tree: its ends, and the hidden layer of its nodes. */
 void nodes_embed(tile *t, int i, const panels *w, nodes_scratch *s);
 
-/* Everything else of count trees. */
+/* The remaining layers of count trees. */
 void nodes_forward(tile *t, int first, int count, const panels *w, nodes_scratch *s);
 
 /* Back to the first layer: s->row [nodes][d] becomes the gradient of mlp.0 f(u). s->drow is

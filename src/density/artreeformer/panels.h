@@ -1,12 +1,12 @@
-/* panels.h: the network's weights as the kernels want them, and everything that depends on the
- * weights and the step alone: computed once when the weights change.
+/* panels.h: the weights of the network in the form used by the kernels, and everything that depends
+ * only on the weights and the step: computed once when the weights change.
  *
- * The first readout layer is split. Of its input [r ; p] + b_t only p differs between the
- * edges of a tree, so with W = [W_r  W_p]
+ * The first readout layer is split. Of its input [r ; p] + b_t only p differs between the edges of
+ * a tree, so with W = [W_r  W_p]
  *
  *     W ([r ; p] + b_t) + bias = W_p p + shift,    shift = W_r r + (W b_t + bias)
  *
- * and the bracket depends on the step only. */
+ * and the expression in brackets depends only on the step. */
 #ifndef ARTREEFORMER_PANELS_H
 #define ARTREEFORMER_PANELS_H
 
@@ -23,7 +23,7 @@ typedef struct panels {
     const dense_kernels *dense;
     const layer_kernels *layers;
     const embedding_kernels *embed;
-    embedding_method method; /* how inner nodes get their embedding */
+    embedding_method method; /* method of computing embeddings of internal nodes */
     double tolerance;        /* of the iterated methods */
 
     real *leaf; /* [N][d]: the column of mlp.0 of each taxon, with the bias */
@@ -45,7 +45,7 @@ typedef struct panels {
 int panels_init(panels *w, const params *p, int n_taxa, int d, int heads, cpu_level level);
 void panels_free(panels *w); /* safe on a zeroed or freed one */
 
-/* To be called when the weights changed. O(d^2 (N + 10)). */
+/* Must be called when the weights have changed. O(d^2 (N + 10)). */
 void panels_refresh(panels *w, pool *threads);
 
 #endif

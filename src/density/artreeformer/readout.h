@@ -4,9 +4,9 @@
  *     y_1 = ELU(LayerNorm(W_p p + shift))       shift: of the edge's tree
  * (density/artreeformer/nodes.h) y_2 = ELU(LayerNorm(readout.3 y_1)) logit = readout.6 y_2
  *
- * Edge rows are independent; they are taken through all layers a few at a time, so that they
- * stay in the cache. Only the normalised values are kept; y_1 and y_2 are made again from them
- * on the way back. */
+ * Edge rows are independent; they pass through all layers a few at a time, so that they stay in the
+ * cache. Only the normalised values are kept; y_1 and y_2 are recomputed from them in the backward
+ * pass. */
 #ifndef ARTREEFORMER_READOUT_H
 #define ARTREEFORMER_READOUT_H
 
@@ -16,7 +16,7 @@
 
 enum { READOUT_ROWS = 96 };
 
-/* What one thread needs besides. */
+/* Workspace of one thread. */
 typedef struct readout_scratch {
     real *p;     /* [READOUT_ROWS][d] */
     real *dp;    /* [READOUT_ROWS][d] */

@@ -1,9 +1,9 @@
 /* sums.h: the gradient of the network's weights while it is summed over partial trees.
  *
- * The trees of a batch are cut into chunks, each with sums of its own; the chunks are added in
- * their order at the end, so the result does not depend on which thread did which chunk. The
- * sums are of what the kernels produce: gradients of panels, of leaf vectors, of what depends
- * on the step. sums_finish goes from there to the gradients of the parameters. */
+ * The trees of a batch are divided into chunks, each with separate sums; the chunks are added in
+ * their order at the end, so the result does not depend on which thread did which chunk. The sums
+ * are of what the kernels produce: gradients of panels, of leaf vectors, of what depends on the
+ * step. sums_finish goes from there to the gradients of the parameters. */
 #ifndef ARTREEFORMER_SUMS_H
 #define ARTREEFORMER_SUMS_H
 

@@ -2,9 +2,9 @@
  *
  * Tree i of a tile has n leaves, the node rows tile_node(i) .. + 2n-3 in the order of
  * density/artreeformer/embedding.h, and the edge rows edge[i] .. + 2n-4. The forward pass fills the
- * rows, and what it leaves is all that the backward pass needs. Rows are independent of each other
- * in all layers but the embedding and the attention, which see the rows of one tree; so several
- * trees, or parts of one, go through the layers together as suits the caches and threads.
+ * rows, and they contain all that the backward pass needs. Rows are independent of each other in
+ * all layers but the embedding and the attention, which see the rows of one tree; so several trees,
+ * or parts of one, can pass through the layers together as suits caches and threads.
  *
  * d is the hidden size, H the number of heads. */
 #ifndef ARTREEFORMER_TILE_H
@@ -46,7 +46,8 @@ typedef struct tile {
 void tile_init(tile *t, int d, int heads);
 void tile_free(tile *t); /* safe on a zeroed or freed one */
 
-/* Room for so many trees and edges in all; never shrinks. What the tile held is lost. */
+/* Makes room for this many trees and edges in total; never shrinks. The contents of the tile are
+ * lost. */
 int tile_reserve(tile *t, size_t trees, size_t edges);
 
 /* Bytes that tile_reserve would hold. */

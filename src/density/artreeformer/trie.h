@@ -1,13 +1,12 @@
 /* trie.h: partial trees by the decisions that lead to them.
  *
- * An entry is a partial tree: its parent entry plus one decision. The trees of a batch that
- * begin with the same decisions share entries, and the distribution over the next decision is
- * kept once per entry. With weights that do not change, entries may be kept from batch to
- * batch as a cache.
+ * An entry is a partial tree: its parent entry plus one decision. The trees of a batch that begin
+ * with the same decisions share entries, and the distribution over the next decision is kept once
+ * per entry. With weights that do not change, entries may be kept from batch to batch as a cache.
  *
  *     trie_clear(&t);                             the root: the tree on three taxa
- *     child = trie_child(&t, TRIE_ROOT, edge);    NONE if it is not there
- *     child = trie_add(&t, TRIE_ROOT, edge);      room was reserved
+ *     child = trie_child(&t, TRIE_ROOT, edge);    NONE if there is none
+ *     child = trie_add(&t, TRIE_ROOT, edge);      room must be reserved
  *     trie_set(&t, child, logit);                 its distribution
  *     edge = trie_choose(&t, child, u);
  *
@@ -26,11 +25,11 @@ enum { TRIE_NONE = -1, TRIE_ROOT = 0 };
 
 typedef struct trie_entry {
     int32_t parent;
-    int32_t decision; /* edge of the parent's tree that the last taxon went to */
+    int32_t decision; /* edge of the parent's tree to which the last taxon was attached */
     int32_t leaves;   /* n; the distribution is over 2n-3 edges */
-    int32_t slot;     /* free for the user: TRIE_NONE at first */
+    int32_t slot;     /* for use by the caller: initially TRIE_NONE */
     int32_t mark;     /* the same */
-    uint32_t hits;    /* how often trie_choose or trie_log_prob asked here */
+    uint32_t hits;    /* number of trie_choose and trie_log_prob calls for this entry */
     size_t first;     /* of its edges in the arrays below */
     double log_total; /* log of the sum of exp(logit); NaN before trie_set */
 } trie_entry;
@@ -40,20 +39,20 @@ typedef struct trie {
     size_t n_entries, room_entries;
     size_t n_edges, room_edges;
     trie_entry *entry; /* [entries] */
-    int32_t *child;    /* [edges]: the entry behind an edge, or TRIE_NONE */
+    int32_t *child;    /* [edges]: the child entry of an edge, or TRIE_NONE */
     real *logit;       /* [edges] */
-    double *sum;       /* [edges]: sum of exp(logit - largest) up to and with this edge */
+    double *sum;       /* [edges]: sum of exp(logit - largest) up to and including this edge */
     real power;        /* of the probabilities: logits are multiplied with it on their way in */
 } trie;
 
 void trie_init(trie *t, int n_taxa);
 void trie_free(trie *t); /* safe on a zeroed or freed one */
 
-/* Room for so many entries and edges in all, with what is there kept; never shrinks. */
+/* Makes room for this many entries and edges in total, keeping the contents; never shrinks. */
 int trie_reserve(trie *t, size_t entries, size_t edges);
 size_t trie_bytes(size_t entries, size_t edges);
 
-/* The most that one whole tree adds. */
+/* The maximum that one complete tree adds. */
 static inline size_t trie_tree_entries(int n_taxa)
 {
     return (size_t)(n_taxa - 3);
@@ -67,8 +66,8 @@ static inline size_t trie_tree_edges(int n_taxa)
 /* Only the root, without distribution. There must be room for it. */
 void trie_clear(trie *t);
 
-/* Keeps the entries that were asked most often, at most `edges` edges and `entries` entries of
- * them, and their ancestors, which were asked as often. Forgets half of every count. */
+/* Keeps the most frequently used entries, at most `edges` edges and `entries` entries, and their
+ * ancestors, which were used at least as often. Halves all counts. */
 void trie_evict(trie *t, size_t entries, size_t edges);
 
 static inline int32_t trie_child(const trie *t, int32_t entry, int32_t edge)
@@ -76,7 +75,7 @@ static inline int32_t trie_child(const trie *t, int32_t entry, int32_t edge)
     return t->child[t->entry[entry].first + (size_t)edge];
 }
 
-/* A new entry behind an edge that has none. */
+/* Adds the child entry of an edge that has none. */
 int32_t trie_add(trie *t, int32_t entry, int32_t edge);
 
 /* Sets the distribution of an entry from logits [2n-3], raised to the trie's power; needed before
@@ -102,7 +101,7 @@ static inline double trie_log_prob(trie *t, int32_t entry, int32_t edge)
 /* Builds the partial tree of an entry. path has room for N numbers. O(n). */
 void trie_tree(topology *tree, const trie *t, int32_t entry, int32_t *path);
 
-/* Adds the entries of a tree, decisions [N-3], that are not there; there must be room. */
+/* Adds the missing entries of a tree, decisions [N-3]; room must be reserved. */
 void trie_insert(trie *t, const int32_t *decision);
 
 #endif

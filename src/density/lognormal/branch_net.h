@@ -1,5 +1,5 @@
-/* branch_net.h: the network of the branch-length model on one tree: two edge convolutions and
- * a pooling head, forward and backward.
+/* branch_net.h: the network of the branch-length model on one tree: two edge convolutions and a
+ * pooling head, forward and backward.
  *
  * With f the node embeddings (density/artreeformer/embedding.h), an edge convolution is
  *
@@ -7,15 +7,15 @@
  *     h_u  = ELU(max_v ELU(y_uv)) = ELU(ELU(max_v y_uv))          (ELU is increasing)
  *
  * With W = [W_a W_b] the argument of LayerNorm is (W_a - W_b) f_u + W_b f_v + bias: a sum of one
- * vector of u and one of v, together the pair of a node, which is linear in f. So the first
- * layer's pairs are the harmonic extension of the columns of its weight (no N-dimensional
- * embedding is ever made), and the second layer's are one product with [W_a - W_b ; W_b]. The
- * network works on weights in this form, packed (nn/dense.h): branch_net_fold makes them,
- * branch_net_unfold brings a gradient back. The head is Linear ELU Linear ELU per node, the
- * elementwise maximum of the two ends per edge, Linear ELU Linear to (mean, log_std).
+ * vector of u and one of v, together the pair of a node, which is linear in f. So the first layer's
+ * pairs are the harmonic extension of the columns of its weight (no N-dimensional embedding is ever
+ * computed), and the second layer's are one product with [W_a - W_b ; W_b]. The network works on
+ * weights in this form, packed (nn/dense.h): branch_net_fold computes them, branch_net_unfold
+ * converts a gradient back. The head is Linear ELU Linear ELU per node, the elementwise maximum of
+ * the two ends per edge, Linear ELU Linear to (mean, log_std).
  *
- * Everything is per tree, and no sum depends on anything but N and H: a tree's numbers depend
- * neither on the other trees of a batch nor on threads. */
+ * Everything is computed per tree, in an order that depends only on N and H: the results of a tree
+ * depend neither on the other trees of a batch nor on threads. */
 #ifndef LOGNORMAL_BRANCH_NET_H
 #define LOGNORMAL_BRANCH_NET_H
 
@@ -66,7 +66,7 @@ typedef struct branch_linear {
 typedef struct branch_net {
     int n_taxa;        /* N */
     int hidden;        /* H */
-    const params *p;   /* the model's table, for what needs no folding; borrowed */
+    const params *p;   /* the table of the model, for tensors that need no folding; borrowed */
     params sheet;      /* the layout of gradients; has no numbers itself */
     real *leaf;        /* [N][2H] */
     real *pair_weight; /* [2H][H] */
@@ -88,14 +88,14 @@ typedef struct branch_work {
     topology tree;
     embedding_plan plan;
     int32_t *other;     /* [S] the neighbour's row: slot s belongs to row u, other[s] = v */
-    int32_t *reverse;   /* [S] the slot of v that looks at u */
+    int32_t *reverse;   /* [S] the slot of v whose neighbour is u */
     int32_t (*ends)[2]; /* [E] rows */
     branch_conv conv[2];
     real *node0, *node1;    /* [M][H] */
     real *edge, *edge0;     /* [E][H] */
     real *out;              /* [E][2] */
     real *dout;             /* [E][2] set by the caller of backward */
-    real *dnode, *dnode_in; /* [M][H] gradients on their way */
+    real *dnode, *dnode_in; /* [M][H] intermediate gradients */
     real *dedge, *dedge_in; /* [E][H] */
     real *dpair;            /* [M][2H] */
     real *dy;               /* [S][H] */
@@ -109,7 +109,7 @@ int branch_net_tensors(params *p, int n_taxa, int hidden);
 int branch_net_init(branch_net *net, const params *p, int n_taxa, int hidden);
 void branch_net_free(branch_net *net); /* safe on a zeroed or half-built one */
 
-/* To be called when the weights in p have changed. */
+/* Must be called when the weights in p have changed. */
 void branch_net_fold(branch_net *net);
 
 /* Adds the gradient of a sheet to p->grad. */
@@ -122,8 +122,8 @@ size_t branch_work_bytes(const branch_net *net);
 /* w->out [E][2]: mean and log_std by edge of the tree of the given decisions [N-3]. */
 void branch_net_forward(branch_work *w, const branch_net *net, const int32_t *decision);
 
-/* After forward of the same tree, with w->dout filled in: adds the gradient of sum dout * out to
- * a sheet. What forward left in w stays. */
+/* After forward of the same tree, with w->dout filled in: adds the gradient of sum dout * out to a
+ * sheet. The results of the forward pass in w are kept. */
 void branch_net_backward(real *sheet, branch_work *w, const branch_net *net);
 
 #endif

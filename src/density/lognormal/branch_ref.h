@@ -1,5 +1,5 @@
-/* branch_ref.h: the lognormal branch model straight from its definition, in double, with
- * embeddings in R^N: the oracle of tests and the run-time check of branch_lognormal.h. */
+/* branch_ref.h: the lognormal branch model computed directly from its definition, in double, with
+ * embeddings in R^N: the reference for the tests and the run-time check of branch_lognormal.h. */
 #ifndef LOGNORMAL_BRANCH_REF_H
 #define LOGNORMAL_BRANCH_REF_H
 
