@@ -5,10 +5,10 @@
  * by three methods of increasing accuracy. All start from the mode of the density in x
  * (branch_posterior.h), where the posterior is nearly normal:
  *
- *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no cost beyond the mode; used for ranking
- * trees full Laplace      f(mode) + E/2 log(2 pi) - 1/2 log det A, A the precision sampling the
- * mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased for exp g, with a standard
- * error
+ *   diagonal Laplace  f(mode) + sum 1/2 log(2 pi / h_e): no extra cost; used for ranking trees
+ *   full Laplace      f(mode) + E/2 log(2 pi) - 1/2 log det A, A the precision
+ *   sampling          the mean of exp(f(x) - log q(x)), x drawn from the proposal q: unbiased
+ *                     for exp g, with a standard error
  *
  * The proposal is the normal distribution at the mode mixed with the prior, which gets
  * EVIDENCE_PRIOR / E of the draws. No weight is then larger than E / EVIDENCE_PRIOR times the
