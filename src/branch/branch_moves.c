@@ -20,7 +20,7 @@
 
 #define ENOUGH         1e-4 /* nats that are not worth another step on one branch */
 
-/* A branch of a move, with a length and transitions of its own. */
+/* A branch of a move, with a separate length and transitions. */
 typedef struct move_branch {
     const partial *end; /* the partial at its far end */
     branch_state state;
@@ -91,7 +91,7 @@ void branch_moves_begin(branch_moves *m, const branch_solver *s)
     m->solver = s;
 }
 
-/* What a branch adds to the diagonal Laplace approximation besides the likelihood. */
+/* The contribution of a branch to the diagonal Laplace approximation, apart from the likelihood. */
 static double own_part(const branch_moves *m, branch_state b)
 {
     return length_prior_log_density(m->problem->prior, b.cbrt_length) +

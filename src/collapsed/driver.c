@@ -14,7 +14,7 @@
  * or what a pass will take, if that is known and more. */
 static const double FINAL_SECONDS = 60, FINAL_LEAST = 0.1, FINAL_MOST = 0.3;
 static const double FINAL_MEASURED = 0.5; /* the most of it, where the cost was measured */
-enum { MEASURED_TREES = 16 };             /* on so many at least */
+enum { MEASURED_TREES = 16 };             /* on at least this many */
 
 typedef struct collapsed_run {
     run base;
@@ -90,7 +90,7 @@ static int advance_final(collapsed_run *c, diag *d)
     if (!status)
         status = final_sampling_advance(c->final, d);
     if (!status && c->final->stage == FINAL_DONE && c->is_late)
-        c->is_cut = true; /* said only of what is done: a run that goes on may have more time */
+        c->is_cut = true; /* set only at the end: a resumed run may have more time */
     return status;
 }
 

@@ -214,7 +214,7 @@ static int look_at_gap(network_fit *f)
 static int polish_step(network_fit *f, bool hurry, bool *over, diag *d)
 {
     const int64_t steps = f->trainer->step - f->before + 1;
-    /* a time limit that asked for polishing may be gone when the run goes on */
+    /* a time limit that caused polishing may be absent when the run is resumed */
     *over = hurry || !(f->set.polish > 0) || f->fit_kl <= f->set.polish || f->rate < LEAST;
     if (*over) {
         return_to_best(f);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    DRAW_CHUNK = 256, /* draws that are dealt with at a time */
+    DRAW_CHUNK = 256, /* draws processed at a time */
     MOST_IMPROVED =
         300,            /* trees that get a Hessian and draws in a round, fewer with many taxa .. */
-    IMPROVE_DRAWS = 20, /* .. so many each */
+    IMPROVE_DRAWS = 20, /* .. this many each */
 };
 
 static const double IMPROVE_SHARE = 0.99;
@@ -168,7 +168,7 @@ bool rounds_is_complete(const rounds *c, const round_figures *r)
            apart <= fmax(c->set.agree, 3 * r->network_error);
 }
 
-/* What the draws of the round have shown, once all are dealt with. */
+/* The results of the draws of the round, once all are processed. */
 static void end_round(rounds *c)
 {
     round_figures *r = &c->round[c->n_rounds++];
@@ -281,7 +281,7 @@ static void figures_fields(rounds *c, saved_state *s)
     state_group_end(s, before);
 }
 
-/* Whether there can be such a stage after so many rounds. */
+/* Whether this stage is possible after this many rounds. */
 static bool stage_is_right(const rounds *c)
 {
     const bool is_after = c->stage == ROUNDS_DONE || c->stage == ROUNDS_POLISH ||

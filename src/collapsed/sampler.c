@@ -11,7 +11,7 @@ enum {
     JOB_DRAWS = 128,    /* lengths that one job draws, at most */
     CHUNK_DRAWS = 1024, /* lengths that are drawn in a piece of work */
     SCORE_BATCH = 500,  /* trees that the network draws at a time */
-    SCREENED = 256,     /* trees outside that are looked at in a piece of work */
+    SCREENED = 256,     /* trees outside the table examined in a piece of work */
     OUTSIDE_DRAWS = 16, /* lengths for a tree outside .. */
     SINGLE_DRAWS = 8,   /* .. or drawn once: finding its mode costs more than they do */
 };

@@ -16,7 +16,7 @@ enum {
     WIDEN_BATCH = 8,  /* trees that a round widens: each costs as much as many expansions */
     WIDEN_SHARE = 64, /* expansions to one widening, while there is something to expand */
     START_BATCH = 8,  /* climbs in a round */
-    EASY = 50,        /* how much more exploration goes on where that is cheap */
+    EASY = 50,        /* how much further exploration continues where it is cheap */
 };
 
 #define SPR_MARGIN 3.0 /* nats by which a whole fit may improve on the score of a subtree move */
@@ -46,7 +46,7 @@ struct tree_search {
     double cutoff;
     int is_spr;
     const waiting *fitting; /* those of the chunk */
-    /* What the next round depends on besides the table. */
+    /* The state other than the table on which the next round depends. */
     search_counts counts;
     int64_t wanted;      /* climbs in all, so far */
     int64_t judged;      /* climbs whose harvest has been weighed */
@@ -519,8 +519,8 @@ double tree_search_unfitted(const tree_search *x)
     return exp(tree_table_log_sum(x->table, TREE_UNFITTED, 0) - tree_table_log_sum(x->table, 0, 0));
 }
 
-/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's
- * weight that was not there before. Then more are wanted, or it is done. */
+/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's weight
+ * that was not there before. Then more are needed, or the search is done. */
 static int is_done(tree_search *x)
 {
     const double now = tree_table_log_sum(x->table, 0, 0);
