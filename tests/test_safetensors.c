@@ -145,7 +145,7 @@ static void bad_headers_are_refused_by_name(void **state)
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[5],\"data_offsets\":[0,5]}}", ART_ERR_INPUT,
          "truncated"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}", ART_ERR_INPUT,
-         "1 bytes behind"},
+         "1 bytes after"},
         {"{\"a\":" ONE ",\"b\":" ONE "}", ART_ERR_INPUT, "overlaps"},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]},"
          "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[2,4]}}",

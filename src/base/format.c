@@ -53,7 +53,7 @@ char *format_seconds(char *out, size_t size, double seconds)
 
 char *format_real(char *out, size_t size, double value)
 {
-    int digits = 15; /* every decimal of so many digits is the shortest of its double */
+    int digits = 15; /* every decimal with this many digits is the shortest for its double */
     do               /* what printf wrote is in the form and locale that strtod reads */
         snprintf(out, size, "%.*g", digits, value);
     while (digits++ < 17 && strtod(out, NULL) != value);

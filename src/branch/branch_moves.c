@@ -83,7 +83,7 @@ void branch_moves_begin(branch_moves *m, const branch_solver *s)
     m->solver = s;
 }
 
-/* What a branch adds to the diagonal Laplace approximation besides the likelihood. */
+/* The contribution of a branch to the diagonal Laplace approximation, apart from the likelihood. */
 static double own_part(const branch_moves *m, branch_state b)
 {
     return length_prior_log_density(m->problem->prior, b.cbrt_length) +

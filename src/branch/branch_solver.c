@@ -167,7 +167,7 @@ static void set_edge(branch_solver *s, int32_t v)
     branch_edge_set(&s->edge, &s->down[v], branch_outside(s, v));
 }
 
-/* All of down, and of up if both are wanted; a few tiles at a time, so that they stay in the
+/* All of down, and of up if both are requested; a few tiles at a time, so that they stay in the
  * cache through the whole tree. */
 static void pass(branch_solver *s, int both)
 {

@@ -32,7 +32,7 @@ extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
         .decay_every = FIT_DECAY_EVERY, .hidden = DEFAULT_HIDDEN, .heads = DEFAULT_HEADS \
     }
 
-/* What infer and parsimony have besides: particles and annealing. */
+/* Additional options of infer and parsimony: particles and annealing. */
 typedef struct variational_options {
     int64_t particles;
     int estimator; /* of enum estimator */

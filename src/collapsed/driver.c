@@ -84,7 +84,7 @@ static int advance_final(collapsed_run *c, diag *d)
     if (!status)
         status = final_sampling_advance(c->final, d);
     if (!status && c->final->stage == FINAL_DONE && c->is_late)
-        c->is_cut = true; /* said only of what is done: a run that goes on may have more time */
+        c->is_cut = true; /* set only at the end: a resumed run may have more time */
     return status;
 }
 

@@ -151,7 +151,7 @@ bool rounds_is_complete(const rounds *c, const round_figures *r)
            apart <= fmax(c->set.rounds.agree, c->set.rounds.agree_errors * r->network_error);
 }
 
-/* What the draws of the round have shown, once all are dealt with. */
+/* The results of the draws of the round, once all are processed. */
 static void end_round(rounds *c)
 {
     round_figures *r = &c->round[c->n_rounds++];
@@ -264,7 +264,7 @@ static void figures_fields(rounds *c, saved_state *s)
     state_group_end(s, before);
 }
 
-/* Whether there can be such a stage after so many rounds. */
+/* Whether this stage is possible after this many rounds. */
 static bool stage_is_right(const rounds *c)
 {
     const bool is_after = c->stage == ROUNDS_DONE || c->stage == ROUNDS_POLISH ||

@@ -5,9 +5,10 @@
  * table misses and extend it. This is one round; rounds are repeated until these criteria are met:
  *
  *     news   the fraction of the posterior in new trees found by the draws of a round
- *     agree  |log Z as the sum over the table - log Z by importance sampling from q, without what a
- * full table missed|, or within three standard errors of the latter error  the expected standard
- * error of the final estimate (sampler.h), unless it is due of what a full table missed
+ *     agree  |log Z as the sum over the table - log Z by importance sampling from q, without what
+ *            a full table missed|, or within three standard errors of the latter
+ *     error  the expected standard error of the final estimate (sampler.h), unless it is due to
+ *            what a full table missed
  *
  * After the rounds the network may be polished (network_fit.h). This is not needed for the
  * estimates, only if the network itself is to be used.

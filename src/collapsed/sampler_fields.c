@@ -28,7 +28,7 @@ static void list_drawn(drawn_tree *list, const tree_sampler *s)
     }
 }
 
-/* Of the other trees is known what the table says. */
+/* For the other trees the values of the table are used. */
 static void take_drawn(tree_sampler *s, const drawn_tree *list, size_t count, saved_state *from)
 {
     const size_t trees = s->c->table.count;

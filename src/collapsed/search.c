@@ -39,7 +39,7 @@ struct tree_search {
     double cutoff;
     int is_spr;
     const waiting *fitting; /* those of the chunk */
-    /* What the next round depends on besides the table. */
+    /* The state other than the table on which the next round depends. */
     search_counts counts;
     int64_t wanted;      /* climbs in all, so far */
     int64_t judged;      /* climbs whose harvest has been weighed */
@@ -495,8 +495,8 @@ double tree_search_unfitted(const tree_search *x)
     return exp(tree_table_log_sum(x->table, TREE_UNFITTED, 0) - tree_table_log_sum(x->table, 0, 0));
 }
 
-/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's
- * weight that was not there before. Then more are wanted, or it is done. */
+/* Weighs what the last climbs brought, once all of it is expanded: the share of the table's weight
+ * that was not there before. Then more are needed, or the search is done. */
 static int is_done(tree_search *x)
 {
     const double now = tree_table_log_sum(x->table, 0, 0);

@@ -138,7 +138,7 @@ static char *gather(saved_state *s, const field *f, bool must_copy)
     return copy;
 }
 
-/* Takes what the file cannot hold out of the copy and says in code [n] what it was. */
+/* Replaces numbers that the file cannot hold in the copy and records them in code [n]. */
 static void take_out(uint8_t *code, double *copy, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -23,7 +23,7 @@ struct fit_job {
     task *task;
     trainer *trainer;
     run *run;
-    fit_result found; /* when the truth was last looked at */
+    fit_result found; /* at the last comparison with the truth */
 };
 
 /* The divergence of both kinds of weights from the truth. */

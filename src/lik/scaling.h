@@ -9,10 +9,9 @@
 
 /* likelihood.h */
 enum { SCALE_BITS = 256 };
-#define SCALE_UP 0x1p256 /* factor of one scaling */
-#define SCALE_LOW \
-    0x1p-256 /* patterns whose sum over categories and bases is below this are scaled */
-#define SCALE_MOST  0x1p768 /* at one node: an entry is below 1 */
+#define SCALE_UP    0x1p256  /* factor of one scaling */
+#define SCALE_LOW   0x1p-256 /* patterns whose sum over categories and bases is lower are scaled */
+#define SCALE_MOST  0x1p768  /* at one node: an entry is below 1 */
 
 /* partials.h */
 #define PARTIAL_LOW 0x1p-200 /* the same limit: the product of two partials must not underflow */

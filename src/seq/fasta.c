@@ -17,7 +17,7 @@ static const char *next_line(const char *p)
     return *p ? p + 1 : p;
 }
 
-/* A name that is there already, with another text behind it, could be told apart. */
+/* A duplicate name followed by a different text: full names would be distinct. */
 static int check_full_names(const rows *r, const char *header, const char *end, size_t n,
                             size_t same)
 {

@@ -177,7 +177,7 @@ static int advised(const phylip *f, int status)
     return status;
 }
 
-/* Each sequence goes on until it has its number of characters. */
+/* Each sequence continues until it has its number of characters. */
 static int read_sequential(const phylip *f)
 {
     const char *p = f->body;

@@ -164,7 +164,7 @@ void split_table_free(split_table *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Room for so many more splits. */
+/* Makes room for this many more splits. */
 static int make_room(split_table *s, size_t more)
 {
     int status = key_table_reserve(&s->keys, more);

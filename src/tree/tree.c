@@ -223,7 +223,7 @@ static void fill_topology(tree_builder *b, const newick *n)
 {
     topology *t = &b->topology;
     int32_t n_taxa = t->n_taxa, inner = n_taxa;
-    int32_t from = n->node[0].n_children == 2; /* a dissolved root is no node */
+    int32_t from = n->node[0].n_children == 2; /* a removed root is not a node */
     for (int32_t i = from; i < n->count; i++)
         if (n->node[i].n_children)
             b->id[i] = inner++;

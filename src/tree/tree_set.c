@@ -30,7 +30,7 @@ static const int32_t *keys_of(const tree_set *s)
     return (const int32_t *)key_table_at(&s->keys, 0);
 }
 
-/* Room for so many more trees. */
+/* Makes room for this many more trees. */
 static int make_room(tree_set *s, size_t more)
 {
     int status = key_table_reserve(&s->keys, more);

@@ -2,8 +2,8 @@
  *
  *     tree_set s;
  *     status = tree_set_read(&s, NULL, paths, n_paths, &options, d);
- *     s.count topologies, in decreasing order of weight; s.weight[0] is the probability of the best
- * one tree_set_free(&s);
+ *     s.count topologies by decreasing weight; s.weight[0] is the probability of the best one
+ *     tree_set_free(&s);
  *
  * or tree_set_init, tree_set_add for every tree, tree_set_normalise. Topologies are their decisions
  * (tree/topology.h) in the order of the taxa of the set. */

@@ -52,7 +52,7 @@ static void model_free(topology_model *m)
     free(a);
 }
 
-/* Trees that the trie has room for, besides those in it. */
+/* Number of further trees for which the trie has room. */
 static size_t trie_room(const trie *t, size_t n_entries, size_t n_edges)
 {
     const size_t edges = (t->room_edges - n_edges) / (trie_tree_edges(t->n_taxa) + 1);

@@ -37,7 +37,7 @@ static const real *value(const panels *w, int index)
     return params_value(w->params, index);
 }
 
-/* In how many parts, about equal, so many rows are done. */
+/* The number of parts, about equal, in which the rows are processed. */
 static int parts_of(int count)
 {
     return (count + READOUT_ROWS - 1) / READOUT_ROWS;

@@ -40,7 +40,7 @@ typedef struct lognormal {
     pool *team;
     int stale; /* the network's weights are not those of params */
     batch batch;
-    int kept; /* so many distinct trees may keep their forward pass */
+    int kept; /* number of distinct trees whose forward pass may be kept */
     int works;
     branch_work *work; /* [works] one per kept tree, at least one per thread */
     int groups;
