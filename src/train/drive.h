@@ -26,6 +26,8 @@ typedef struct drive_settings {
                            session for the others, which are stopped with a checkpoint */
     double checkpoint_every; /* seconds between checkpoints, at least */
     bool start_again;        /* a checkpoint that is there is not looked at, and removed */
+    bool is_under_way;     /* the run has advanced before: it is not loaded from a checkpoint .. */
+    double seconds_before; /* .. and took so long */
     double (*session_seconds)(double seconds); /* what counts as the seconds of this session, given
                                                   those of the clock; NULL: the same */
 } drive_settings;
