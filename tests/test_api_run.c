@@ -676,7 +676,7 @@ static void results_of_inference(void **state)
                          ART_ERR_USAGE);
         check_splits(found);
         check_text(found, REPORT, text, sizeof text);
-        snprintf(said, sizeof said, "%.2f", e.log_evidence);
+        snprintf(said, sizeof said, "%.3f", e.log_evidence);
         if (!strstr(text, said))
             fail_msg("%s is not in the report:\n%s", said, text);
 
