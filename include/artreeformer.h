@@ -20,7 +20,7 @@
  *     if (art_alignment_read(&a, "primates.fasta", NULL) == ART_OK &&
  *         art_infer(&q, a, "JC", NULL, NULL, NULL, NULL) == ART_OK &&
  *         art_model_answer(&e, NULL, q) == ART_OK)
- *         printf("log evidence %.2f +- %.2f\n", e.log_evidence, e.log_evidence_se);
+ *         printf("log evidence %.6f +- %.6f\n", e.log_evidence, e.log_evidence_se);
  *     art_model_free(q);
  *     art_alignment_free(a);
  *
@@ -322,7 +322,8 @@ ART_API int art_run_parsimony(art_run **out, const art_alignment *a,
 
 ART_API void art_run_free(art_run *r);
 
-/* One piece of work; nothing if the run is done. */
+/* One piece of work; nothing if the run is done. As all that follow ART_ERR_USAGE once the result
+ * is taken. After any other failure the run can be freed, and nothing else. */
 ART_API int art_run_advance(art_run *r, art_messages *m);
 
 /* How far a run is. The texts of stage and unit live as long as the run. */
@@ -342,23 +343,27 @@ ART_API void art_run_look(const art_run *r, art_run_state *out);
 ART_API void art_run_finish_now(art_run *r);
 
 /* Between any two pieces: the state of the run as a file, whole or not at all; and back, into a run
- * that was just made from the same data with the same settings (ART_ERR_MISMATCH for others). It
- * then goes on, byte for byte, as the one that was saved. */
+ * that was just made (ART_ERR_USAGE if it has advanced) from the same data with the same settings
+ * (ART_ERR_MISMATCH for others). It then goes on, byte for byte, as the one that was saved; but
+ * art_run_finish_now must be asked for again. A file that is damaged is ART_ERR_INPUT, and one
+ * of another kind that or ART_ERR_LIMIT. */
 ART_API int art_run_save(art_run *r, const char *path, art_messages *m);
 ART_API int art_run_load(art_run *r, const char *path, art_messages *m);
 
 typedef struct art_drive_settings {
     const char *prefix; /* <prefix>.ckp.safetensors are checkpoints, <prefix>.metrics.jsonl says
                            how it went; NULL: neither is written */
-    double time_limit;  /* seconds of the whole run, 0 for none: inference without branch lengths
-                           (ART_COLLAPSED) finishes by then, the others stop with a checkpoint */
+    double time_limit;  /* seconds, 0 for none: ART_COLLAPSED finishes when the whole run has taken
+                           so long, the others stop with a checkpoint when this call has */
     double
         checkpoint_every; /* seconds between checkpoints, at least; 0 as default is two minutes */
 } art_drive_settings;
 
-/* Takes the run to its end. If there is a checkpoint of the same run beside the prefix, the run
- * goes on from it, once. ART_ERR_STOPPED: stopped by progress or by the limit, with a checkpoint if
- * there is a prefix. settings, progress and context may be NULL. */
+/* Takes the run to its end and removes its checkpoints. A run that was just made goes on from the
+ * checkpoint of the same run beside the prefix, if there is one (ART_ERR_MISMATCH for one of
+ * another run, which stays as it is); one that has advanced goes on from where it is.
+ * ART_ERR_STOPPED: stopped by progress or by the limit, with a checkpoint if there is a prefix; the
+ * run can be driven again. settings, progress and context may be NULL. */
 ART_API int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *progress,
                           void *context, art_messages *m);
 
@@ -389,8 +394,9 @@ ART_API int art_result_consensus(const art_result *found, enum art_consensus kin
                                  size_t size, size_t *length);
 
 /* The splits by falling probability, those of single taxa left out: how many there are, and the
- * i-th with its standard error (NaN where it is not known), the mean length of the branch, and the
- * names of its smaller side separated by commas (text, size, length as above). */
+ * i-th with its standard error (NaN where it is not known), the mean length of the branch (NaN
+ * where no tree was drawn that has it), and the names of its smaller side separated by commas
+ * (text, size, length as above). */
 ART_API size_t art_result_splits(const art_result *found);
 ART_API int art_result_split(const art_result *found, size_t i, double *probability, double *se,
                              double *mean_length, char *text, size_t size, size_t *length);

@@ -142,6 +142,46 @@ static void the_example_runs(void **state)
                 "log evidence -");
 }
 
+/* The longer one: its files are there, its checkpoints are not, the metrics are; a time limit. */
+static void the_example_with_files_runs(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG "cc -Wall -Wextra -Werror -o run " ART_SOURCE_DIR "/examples/run.c "
+                                "$(pkg-config --cflags --libs artreeformer) && "
+                                "export LD_LIBRARY_PATH=$(echo $PWD/lib*) && "
+                                "./run data.fasta found 2>/dev/null && "
+                                "ls found.json found.report.html found.metrics.jsonl found.trprobs "
+                                "&& ! ls found.ckp* && ./run data.fasta soon 60 && ls soon.contree",
+                "log evidence -|) c,d\n|found.trprobs|soon.contree\n");
+}
+
+/* The second program in the header's opening comment. */
+static void the_smallest_run_runs(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("primates.fasta",
+                  ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    check_shell(
+        "pkg-config",
+        WITH_PKG_CONFIG
+        "{ printf '%s\\n' '#include <artreeformer.h>' '#include <stdio.h>' 'int main(void) {' "
+        "'art_alignment *a; art_alignment_read(&a, \"primates.fasta\", NULL);'; "
+        "sed -n '/^ \\*     art_run \\*r/,/art_run_free/s/^ \\*//p' include/artreeformer.h; "
+        "echo 'art_alignment_free(a); }'; } >run.c && "
+        "cc -o smallest_run run.c $(pkg-config --cflags --libs artreeformer) && "
+        "LD_LIBRARY_PATH=$(echo $PWD/lib*) ./smallest_run && "
+        "ls primates.json primates.report.html primates.metrics.jsonl && ! ls primates.ckp*",
+        "primates.json\nprimates.metrics.jsonl\nprimates.report.html\n");
+}
+
 /* The program in the header's opening comment: on data, and on a file that is not there. */
 static void the_smallest_program_runs(void **state)
 {
@@ -184,7 +224,9 @@ int main(void)
         cmocka_unit_test(completions_complete),
         cmocka_unit_test(zsh_and_fish_accept_their_completions),
         cmocka_unit_test(the_example_runs),
+        cmocka_unit_test(the_example_with_files_runs),
         cmocka_unit_test(the_smallest_program_runs),
+        cmocka_unit_test(the_smallest_run_runs),
         cmocka_unit_test(a_program_compiles_against_the_library),
         cmocka_unit_test(cmocka_is_for_tests_only),
     };

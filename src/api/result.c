@@ -30,6 +30,46 @@ static void add_warnings(const evidence *e, diag *d)
         diag_warning(d, (diag_place){0}, "%s", warning[i]);
 }
 
+/* The evaluation that the run ended with; NULL if there is none. */
+static const evaluation *evaluation_of(const art_result *found)
+{
+    const evaluation *e = found->core->infer       ? &found->infer.evaluation
+                          : found->core->parsimony ? &found->parsimony.evaluation
+                                                   : NULL;
+    return e && e->evidence.total > 0 ? e : NULL;
+}
+
+/* The posterior that consensus, splits and report are of; NULL if there is none. */
+static const posterior *posterior_of(const art_result *found)
+{
+    const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
+    return e ? &e->posterior : NULL;
+}
+
+/* Whether split i has two taxa or more on either side. */
+static bool is_inner(const split_table *s, size_t i)
+{
+    const uint64_t *bits = split_table_bits(s, i);
+    int members = 0;
+    for (size_t w = 0; w < s->words; w++)
+        members += __builtin_popcountll(bits[w]);
+    return members >= 2 && members <= s->n_taxa - 2;
+}
+
+/* The splits that art_result_split is asked for. */
+static int order_splits(art_result *found)
+{
+    const posterior *p = posterior_of(found);
+    if (!p || !p->splits.count)
+        return ART_OK;
+    found->inner = mem_zeros(p->splits.count, sizeof *found->inner);
+    int status = found->inner ? split_table_order(found->inner, &p->splits) : ART_ERR_NOMEM;
+    for (size_t i = 0; i < p->splits.count && !status; i++)
+        if (is_inner(&p->splits, found->inner[i]))
+            found->inner[found->n_inner++] = found->inner[i];
+    return status;
+}
+
 int art_run_result(art_result **out, art_run *r, art_messages *m)
 {
     *out = NULL;
@@ -45,6 +85,8 @@ int art_run_result(art_result **out, art_run *r, art_messages *m)
     found->core = r->core;
     r->core = NULL;
     int status = finish(found);
+    if (!status)
+        status = order_splits(found);
     if (!status && found->core->infer)
         add_warnings(&found->infer.evaluation.evidence, messages_diag(m));
     if (status)
@@ -61,16 +103,8 @@ void art_result_free(art_result *found)
     infer_result_free(&found->infer);
     parsimony_result_free(&found->parsimony);
     run_core_free(found->core);
+    free(found->inner);
     free(found);
-}
-
-/* The evaluation that the run ended with; NULL if there is none. */
-static const evaluation *evaluation_of(const art_result *found)
-{
-    const evaluation *e = found->core->infer       ? &found->infer.evaluation
-                          : found->core->parsimony ? &found->parsimony.evaluation
-                                                   : NULL;
-    return e && e->evidence.total > 0 ? e : NULL;
 }
 
 int art_result_evidence(art_evidence *out, const art_result *found)
@@ -124,13 +158,6 @@ int art_result_score(int64_t *score, const art_result *found)
     return found->core->parsimony ? ART_OK : ART_ERR_UNSUPPORTED;
 }
 
-/* The posterior that consensus, splits and report are of; NULL if there is none. */
-static const posterior *posterior_of(const art_result *found)
-{
-    const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
-    return e ? &e->posterior : NULL;
-}
-
 int art_result_consensus(const art_result *found, enum art_consensus kind, char *text, size_t size,
                          size_t *length)
 {
@@ -157,58 +184,28 @@ int art_result_consensus(const art_result *found, enum art_consensus kind, char 
     return status;
 }
 
-/* Whether split i has two taxa or more on either side. */
-static bool is_inner(const split_table *s, size_t i)
-{
-    const uint64_t *bits = split_table_bits(s, i);
-    int members = 0;
-    for (size_t w = 0; w < s->words; w++)
-        members += __builtin_popcountll(bits[w]);
-    return members >= 2 && members <= s->n_taxa - 2;
-}
-
 size_t art_result_splits(const art_result *found)
 {
-    const posterior *p = posterior_of(found);
-    size_t count = 0;
-    for (size_t i = 0; p && i < p->splits.count; i++)
-        count += is_inner(&p->splits, i);
-    return count;
-}
-
-/* The number in the table of the i-th inner split by falling frequency. */
-static int find_split(size_t *at, const split_table *s, size_t i)
-{
-    size_t *order = mem_zeros(s->count, sizeof *order);
-    int status = order ? split_table_order(order, s) : ART_ERR_NOMEM;
-    bool is_found = false;
-    for (size_t k = 0; k < s->count && !status && !is_found; k++)
-        if (is_inner(s, order[k]) && i-- == 0) {
-            *at = order[k];
-            is_found = true;
-        }
-    free(order);
-    return status || is_found ? status : ART_ERR_USAGE;
+    return found->n_inner;
 }
 
 int art_result_split(const art_result *found, size_t i, double *probability, double *se,
                      double *mean_length, char *text, size_t size, size_t *length)
 {
     const posterior *p = posterior_of(found);
-    size_t at = 0;
     if (!p)
         return ART_ERR_UNSUPPORTED;
+    if (i >= found->n_inner)
+        return ART_ERR_USAGE;
     const split_table *s = &p->splits;
-    int status = find_split(&at, s, i);
-    if (status)
-        return status;
+    const size_t at = found->inner[i];
     buffer whole;
     buffer_init(&whole);
     *probability = split_frequency(s, at);
     *se = split_frequency_error(s, at);
     *mean_length = s->known[at] > 0 ? s->mean[at] : (double)NAN;
     summary_members(&whole, split_table_bits(s, at), &p->trees.taxa);
-    status = text_hand_out(text, size, length, &whole);
+    int status = text_hand_out(text, size, length, &whole);
     buffer_free(&whole);
     return status;
 }

@@ -204,19 +204,29 @@ static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int re
     return plan;
 }
 
-/* Everything that can change the results, as numbers. */
+/* Everything that can change the results, as numbers; nothing of the other method, whose settings
+ * may be anything. */
 static json_t *infer_identity(const art_infer_settings *s, const char *model)
 {
-    return json_pack("{s:s, s:i, s:f, s:i, s:i, s:i, s:I, s:f, s:i, s:I, s:f, s:I, s:I, s:I, s:i, "
-                     "s:f, s:f, s:f, s:I}",
-                     "model", model, "method", s->method, "prior_rate", s->prior_rate, "hidden",
-                     s->hidden, "heads", s->heads, "branch_hidden", s->branch_hidden, "seed",
-                     (json_int_t)s->seed, "se", s->standard_error, "rounds", s->rounds, "fit_steps",
-                     (json_int_t)s->fit_steps, "fit_kl", s->fit_kl, "table_memory",
-                     (json_int_t)s->table_bytes, "steps", (json_int_t)s->steps, "anneal",
-                     (json_int_t)s->anneal_steps, "particles", s->particles, "tree_rate",
-                     s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay, "decay_every",
-                     (json_int_t)s->decay_every);
+    json_t *all =
+        json_pack("{s:s, s:i, s:f, s:i, s:i, s:i, s:I}", "model", model, "method", s->method,
+                  "prior_rate", s->prior_rate, "hidden", s->hidden, "heads", s->heads,
+                  "branch_hidden", s->branch_hidden, "seed", (json_int_t)s->seed);
+    json_t *own =
+        s->method == ART_COLLAPSED
+            ? json_pack("{s:f, s:i, s:I, s:f, s:I}", "se", s->standard_error, "rounds", s->rounds,
+                        "fit_steps", (json_int_t)s->fit_steps, "fit_kl", s->fit_kl, "table_memory",
+                        (json_int_t)s->table_bytes)
+            : json_pack("{s:I, s:I, s:i, s:f, s:f, s:f, s:I}", "steps", (json_int_t)s->steps,
+                        "anneal", (json_int_t)s->anneal_steps, "particles", s->particles,
+                        "tree_rate", s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay,
+                        "decay_every", (json_int_t)s->decay_every);
+    if (all && (!own || json_object_update(all, own))) {
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(own);
+    return all;
 }
 
 /* repeats: of the evaluation that follows ART_VBPI. */
@@ -360,6 +370,8 @@ int art_run_advance(art_run *r, art_messages *m)
     run *work = r->core->work;
     const double start = clock_seconds();
     work->seconds = r->core->seconds;
+    work->time_limit = 0;
+    r->core->is_under_way = true;
     int status = is_done(work) ? ART_OK : work->ops->advance(work, messages_diag(m));
     r->core->seconds += clock_seconds() - start;
     return status;
@@ -394,10 +406,11 @@ int art_run_save(art_run *r, const char *path, art_messages *m)
     saved_state s = {0};
     char *identity = json_dumps(r->core->identity, JSON_COMPACT);
     int status = identity ? safetensors_set(&s.tensors, "run", identity) : ART_ERR_NOMEM;
+    state_f64(&s, "run.seconds", &r->core->seconds);
     if (!status)
         status = r->core->work->ops->fields(r->core->work, &s);
     if (!status)
-        status = saved_state_write(&s, path, messages_diag(m));
+        status = checkpoint_write_file(&s, path, messages_diag(m));
     saved_state_free(&s);
     free(identity);
     return status;
@@ -405,20 +418,23 @@ int art_run_save(art_run *r, const char *path, art_messages *m)
 
 int art_run_load(art_run *r, const char *path, art_messages *m)
 {
-    if (!r->core)
+    if (!r->core || r->core->is_under_way)
         return ART_ERR_USAGE;
     diag *d = messages_diag(m);
     saved_state s = {0};
     char text[1024] = "it does not say of which";
-    int status = saved_state_read(&s, path, d);
+    int status = checkpoint_read_file(&s, path, d);
     const char *said = status ? NULL : safetensors_get(&s.tensors, "run");
     json_t *before = said ? json_loads(said, 0, NULL) : NULL;
     if (!status && (!before || identity_differs(text, sizeof text, before, r->core->identity)))
         status =
             diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path},
                        "the state of another run: %s -- give the same settings and data", text);
-    if (!status)
+    if (!status) {
+        r->core->is_under_way = true;
+        state_f64(&s, "run.seconds", &r->core->seconds);
         status = r->core->work->ops->fields(r->core->work, &s);
+    }
     if (!status)
         status = saved_state_end(&s);
     json_decref(before);
@@ -459,16 +475,23 @@ int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *
     if (!r->core || !is_within(s->time_limit, 0, DBL_MAX) ||
         !is_within(s->checkpoint_every, 0, DBL_MAX))
         return ART_ERR_USAGE;
+    if (r->core->is_under_way && is_done(r->core->work))
+        return ART_OK;
     caller c = {progress, context, 0, ART_GO_ON};
     drive d;
-    const drive_settings plan = {s->prefix, s->time_limit,
-                                 s->checkpoint_every > 0 ? s->checkpoint_every : CHECKPOINT_EVERY,
-                                 false, NULL};
+    const drive_settings plan = {.prefix = s->prefix,
+                                 .time_limit = s->time_limit,
+                                 .checkpoint_every = s->checkpoint_every > 0 ? s->checkpoint_every
+                                                                             : CHECKPOINT_EVERY,
+                                 .is_under_way = r->core->is_under_way,
+                                 .seconds_before = r->core->seconds};
     int status = drive_open(&d, &plan, r->core->identity, messages_diag(m));
-    if (!status)
+    if (!status) {
+        r->core->is_under_way = true;
         status = drive_run(&d, r->core->work, &(drive_observer){.context = &c, .look = ask},
                            messages_diag(m));
-    r->core->seconds = drive_seconds(&d);
+        r->core->seconds = drive_seconds(&d);
+    }
     if (!status)
         status = drive_end(&d, messages_diag(m));
     drive_close(&d, messages_diag(m));

@@ -20,7 +20,8 @@ typedef struct run_core {
     char *model;           /* the substitution model as text, of infer; owned */
     double prior_rate;     /* of infer */
     uint64_t seed;
-    double seconds; /* that it took */
+    bool is_under_way; /* it has advanced or was loaded: nothing is loaded into it any more */
+    double seconds;    /* that it took */
 } run_core;
 
 void run_core_free(run_core *c); /* NULL is fine */
@@ -34,6 +35,9 @@ struct art_result {
     infer_result infer;
     fit_result fit;
     parsimony_result parsimony;
+    size_t *inner; /* [n_inner] splits of the posterior that are not of single taxa, by falling
+                      frequency; owned */
+    size_t n_inner;
 };
 
 #endif

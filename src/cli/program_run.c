@@ -108,8 +108,11 @@ int program_run_open(program_run *p, session *s, const run_settings *set,
     if (!p->identity)
         return ART_ERR_NOMEM;
     const bool redo = s->common->redo;
-    const drive_settings plan = {session_prefix(s, default_prefix), set->time_limit,
-                                 set->checkpoint_every, redo, test_hook_seconds};
+    const drive_settings plan = {.prefix = session_prefix(s, default_prefix),
+                                 .time_limit = set->time_limit,
+                                 .checkpoint_every = set->checkpoint_every,
+                                 .start_again = redo,
+                                 .session_seconds = test_hook_seconds};
     int status = look_for_earlier(p, &plan);
     if (status || p->is_finished)
         return status;

@@ -202,6 +202,8 @@ static int fields(run *r, saved_state *s)
         c->reported = c->rounds->n_rounds;
         if (c->rounds->table.count)
             c->value = rounds_log_table(c->rounds);
+        final_sampling_free(c->final); /* of a loading that failed */
+        c->final = NULL;
         if (has_final && c->rounds->stage != ROUNDS_DONE)
             state_refuse(s, "final sampling, but the rounds have not ended");
         else if (has_final)

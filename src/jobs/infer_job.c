@@ -127,8 +127,10 @@ run *infer_job_run(infer_job *j)
 
 void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches)
 {
-    j->run->ops->free(j->run); /* it holds on to them */
+    j->run->ops->free(j->run); /* it holds on to them .. */
     j->run = NULL;
+    target_free(j->goal); /* .. and this to the threads, which may go with them */
+    j->goal = NULL;
     *trees = j->trees;
     *branches = j->branches;
     j->trees = NULL;

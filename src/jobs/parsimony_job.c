@@ -90,8 +90,10 @@ run *parsimony_job_run(parsimony_job *j)
 topology_model *parsimony_job_take_model(parsimony_job *j)
 {
     topology_model *trees = j->trees;
-    j->run->ops->free(j->run); /* it holds on to the model */
+    j->run->ops->free(j->run); /* it holds on to the model .. */
     j->run = NULL;
+    target_free(j->goal); /* .. and this to the threads, which may go with the model */
+    j->goal = NULL;
     j->trees = NULL;
     return trees;
 }

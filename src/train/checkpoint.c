@@ -66,20 +66,31 @@ static int keep_previous(const char *present, const char *previous, diag *d)
                       strerror(errno));
 }
 
-int checkpoint_write(saved_state *s, const char *prefix, bool is_damaged, diag *d)
+/* Sets the metadata that read_one looks at. */
+static int seal(saved_state *s)
 {
-    char present[PATH], previous[PATH], sum[SUM_TEXT];
-    int status = s->status;
-    if (!status)
-        status = path_of(present, prefix, 0, d);
-    if (!status)
-        status = path_of(previous, prefix, 1, d);
-    if (!status)
-        status = safetensors_set(&s->tensors, FORMAT, FORMAT_NOW);
+    char sum[SUM_TEXT];
+    int status = s->status ? s->status : safetensors_set(&s->tensors, FORMAT, FORMAT_NOW);
     if (status)
         return status;
     checksum(sum, &s->tensors);
-    status = safetensors_set(&s->tensors, CHECKSUM, sum);
+    return safetensors_set(&s->tensors, CHECKSUM, sum);
+}
+
+int checkpoint_write_file(saved_state *s, const char *path, diag *d)
+{
+    int status = seal(s);
+    return status ? status : saved_state_write(s, path, d);
+}
+
+int checkpoint_write(saved_state *s, const char *prefix, bool is_damaged, diag *d)
+{
+    char present[PATH], previous[PATH];
+    int status = path_of(present, prefix, 0, d);
+    if (!status)
+        status = path_of(previous, prefix, 1, d);
+    if (!status)
+        status = seal(s);
     if (!status && !is_damaged && access(present, F_OK) == 0)
         status = keep_previous(present, previous, d);
     return status ? status : saved_state_write(s, present, d);
@@ -110,6 +121,14 @@ static int read_one(safetensors *s, const char *path, diag *d)
     return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path}, "%s",
                       is_known ? "the checkpoint is damaged: its checksum does not match"
                                : "the checkpoint was written by another version of the program");
+}
+
+int checkpoint_read_file(saved_state *s, const char *path, diag *d)
+{
+    safetensors tensors = {0};
+    *s = (saved_state){0};
+    int status = read_one(&tensors, path, d);
+    return status ? status : saved_state_from(s, &tensors, path, d);
 }
 
 /* Neither of the two files could be read. */

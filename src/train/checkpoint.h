@@ -18,9 +18,14 @@
 
 #include "io/saved_state.h"
 
-/* Writes s (and sets its metadata "checkpoint_format" and "checksum"): the current checkpoint
- * becomes the previous one, unless it is known to be damaged; then the previous one is kept. On
- * failure the current one is kept. */
+/* One file by itself: writes s (and sets its metadata "checkpoint_format" and "checksum"), whole or
+ * not at all; and reads it into a state that loads. ART_ERR_INPUT if it is damaged or of another
+ * version of the program. d must outlive s. */
+int checkpoint_write_file(saved_state *s, const char *path, diag *d);
+int checkpoint_read_file(saved_state *s, const char *path, diag *d);
+
+/* Writes s as <prefix>.ckp.safetensors: the current checkpoint becomes the previous one, unless it
+ * is known to be damaged; then the previous one is kept. On failure the current one is kept. */
 int checkpoint_write(saved_state *s, const char *prefix, bool is_damaged, diag *d);
 
 /* True if there is a checkpoint, current or previous. */

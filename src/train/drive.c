@@ -63,10 +63,13 @@ static int look_for_checkpoint(drive *d, const json_t *identity, diag *notes)
                             "and data, write the results elsewhere, or start again",
                             text);
     json_decref(before);
+    double seconds = 0;
     if (!status)
-        state_f64(&d->checkpoint, "run.seconds", &d->seconds_before);
+        state_f64(&d->checkpoint, "run.seconds", &seconds);
     if (!status)
         status = d->checkpoint.status;
+    if (!status && !d->set.is_under_way)
+        d->seconds_before = seconds;
     d->is_resumed = status == ART_OK;
     return status;
 }
@@ -75,6 +78,7 @@ int drive_open(drive *d, const drive_settings *settings, const json_t *identity,
 {
     memset(d, 0, sizeof *d);
     d->set = *settings;
+    d->seconds_before = settings->seconds_before;
     d->started = d->last_saved = clock_seconds();
     d->identity = json_dumps(identity, JSON_COMPACT);
     if (!d->identity)
@@ -228,17 +232,26 @@ static bool is_out_of_time(const drive *d, const run *work, bool has_advanced)
            session_seconds(d) >= d->set.time_limit;
 }
 
+/* What follows may take a while, and would be lost with the process. */
+static bool is_leaving(const run_progress *now)
+{
+    return now->is_done || !now->is_resumable;
+}
+
 /* What the observer wants, and the time limit. */
 static int look(drive *d, run *work, const drive_observer *o, bool has_advanced, diag *notes)
 {
     const drive_action wish = o->look ? o->look(o->context, &d->last) : DRIVE_GO_ON;
     d->is_out_of_time = wish != DRIVE_STOP && is_out_of_time(d, work, has_advanced);
     const bool stops = !d->last.is_done && (wish == DRIVE_STOP || d->is_out_of_time);
-    if (wish == DRIVE_FINISH_NOW)
+    bool saves = d->last.is_resumable && (stops || wish == DRIVE_SAVE || save_is_due(d));
+    if (wish == DRIVE_FINISH_NOW && !d->last.is_done) {
+        const bool was_resumable = d->last.is_resumable;
         work->ops->finish_now(work);
-    int status = ART_OK;
-    if (d->last.is_resumable && (stops || wish == DRIVE_SAVE || save_is_due(d)))
-        status = save(d, work, notes);
+        work->ops->progress(work, &d->last);
+        saves |= was_resumable && is_leaving(&d->last);
+    }
+    int status = saves ? save(d, work, notes) : ART_OK;
     return status || !stops ? status : ART_ERR_STOPPED;
 }
 
@@ -252,7 +265,7 @@ int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes)
         status = checkpoint_remove(d->set.prefix, notes);
     if (!status)
         status = open_metrics(d, notes);
-    if (!status && d->is_resumed)
+    if (!status && d->is_resumed && !d->set.is_under_way)
         status = load(d, work, o);
     work->ops->progress(work, &d->last);
     if (!status)
@@ -266,8 +279,7 @@ int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes)
         if (!status)
             status = report(d, work, o);
         work->ops->progress(work, &d->last);
-        /* what follows may take a while, and would be lost with the process */
-        if (!status && was_resumable && (d->last.is_done || !d->last.is_resumable))
+        if (!status && was_resumable && is_leaving(&d->last))
             status = save(d, work, notes);
         if (!status)
             status = look(d, work, o, has_advanced, notes);

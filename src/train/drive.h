@@ -22,11 +22,12 @@
 typedef struct drive_settings {
     const char *prefix; /* of <prefix>.ckp.safetensors and <prefix>.metrics.jsonl; NULL: neither is
                            written */
-    double
-        time_limit; /* seconds, 0 for none: of the whole run if the run can finish within a limit,
-                       otherwise of this session, which is then stopped with a checkpoint */
-    double checkpoint_every;                   /* minimum number of seconds between checkpoints */
-    bool start_again;                          /* an existing checkpoint is ignored and removed */
+    double time_limit;  /* seconds, 0 for none: of the whole run if the run can finish within a
+                           limit, otherwise of this session, which then stops with a checkpoint */
+    double checkpoint_every; /* minimum number of seconds between checkpoints */
+    bool start_again;        /* an existing checkpoint is ignored and removed */
+    bool is_under_way;     /* the run has advanced before: it is not loaded from a checkpoint .. */
+    double seconds_before; /* .. and has taken this long */
     double (*session_seconds)(double seconds); /* converts the seconds of the clock to the seconds
                                                   of this session; NULL: the same */
 } drive_settings;
