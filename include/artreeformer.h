@@ -344,7 +344,7 @@ ART_API void art_run_finish_now(art_run *r);
 
 /* Between any two pieces: the state of the run as a file, whole or not at all; and back, into a run
  * that was just made (ART_ERR_USAGE if it has advanced) from the same data with the same settings
- * (ART_ERR_MISMATCH for others). It then goes on, byte for byte, as the one that was saved; but
+ * (ART_ERR_MISMATCH for others). It then continues, byte for byte, as the one that was saved; but
  * art_run_finish_now must be asked for again. A file that is damaged is ART_ERR_INPUT, and one
  * of another kind that or ART_ERR_LIMIT. */
 ART_API int art_run_save(art_run *r, const char *path, art_messages *m);
@@ -359,9 +359,9 @@ typedef struct art_drive_settings {
         checkpoint_every; /* seconds between checkpoints, at least; 0 as default is two minutes */
 } art_drive_settings;
 
-/* Takes the run to its end and removes its checkpoints. A run that was just made goes on from the
+/* Takes the run to its end and removes its checkpoints. A run that was just made resumes from the
  * checkpoint of the same run beside the prefix, if there is one (ART_ERR_MISMATCH for one of
- * another run, which stays as it is); one that has advanced goes on from where it is.
+ * another run, which stays as it is); one that has advanced continues from where it is.
  * ART_ERR_STOPPED: stopped by progress or by the limit, with a checkpoint if there is a prefix; the
  * run can be driven again. settings, progress and context may be NULL. */
 ART_API int art_run_drive(art_run *r, const art_drive_settings *settings, art_progress *progress,

@@ -251,7 +251,7 @@ static void names_that_do_not_fit(void **state)
     assert_non_null(strstr(d.message[0].text, "PHYLIP cannot hold the name 'a b'"));
     check_status(alignment_write(&text, &a, ALIGNMENT_FASTA, &d));
     assert_int_equal(d.count, 2);
-    assert_non_null(strstr(d.message[1].text, "warning: the name 'a b' has blanks"));
+    assert_non_null(strstr(d.message[1].text, "warning: the name 'a b' contains spaces"));
     alignment again;
     alignment_options full = {.full_names = true};
     parse(&again, text.text, &full);

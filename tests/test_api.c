@@ -66,7 +66,7 @@ static int stop_at_ten(void *context, int64_t step, double bound)
     return step == 10 ? ART_STOP : ART_GO_ON;
 }
 
-static int hurry_at_ten(void *context, int64_t step, double bound)
+static int finish_at_ten(void *context, int64_t step, double bound)
 {
     (void)bound;
     *(int64_t *)context = step;
@@ -149,12 +149,12 @@ static void collapsed_by_default(void **state)
     check_near(f.log_evidence, e.log_evidence, 6 * hypot(e.log_evidence_se, f.log_evidence_se));
     art_trees_free(t);
 
-    /* stopped; in a hurry; and no answer where there is none */
+    /* stopped; asked to finish; and no answer where there is none */
     assert_int_equal(art_infer(&soon, a, "JC", &set, stop_at_ten, NULL, NULL), ART_ERR_STOPPED);
     assert_null(soon);
     art_messages *m;
     check_status(art_messages_create(&m));
-    check_status(art_infer(&soon, a, "JC", &set, hurry_at_ten, &last, m));
+    check_status(art_infer(&soon, a, "JC", &set, finish_at_ten, &last, m));
     assert_true(last > 10); /* it is asked during the answer too */
     art_messages_free(m);
     check_status(art_model_answer(&g, NULL, soon));

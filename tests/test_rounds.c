@@ -527,7 +527,7 @@ static void the_whole_answer(void **state)
     const struct {
         double error;
         int64_t most;
-        int late; /* there is hurry after so many passes */
+        int late; /* asked to finish after so many passes */
         int passes;
     } table[] = {
         {10, 100, 1000, 3}, /* no fewer, for the probabilities of trees */
@@ -668,7 +668,7 @@ static void polishing_ends_without_its_limit(void **state)
 }
 
 /* Ended early, at any moment, it still has an answer. */
-static void hurry_ends_it(void **state)
+static void finishing_early_ends_it(void **state)
 {
     (void)state;
     problem p;
@@ -708,7 +708,7 @@ int main(void)
         cmocka_unit_test(a_full_table_is_noticed),
         cmocka_unit_test(polishing_survives_accidents),
         cmocka_unit_test(polishing_ends_without_its_limit),
-        cmocka_unit_test(hurry_ends_it),
+        cmocka_unit_test(finishing_early_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

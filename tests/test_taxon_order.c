@@ -250,7 +250,8 @@ static void fit_attaches_the_rogue_last(void **state)
     scratch_write("t.nwk", ROGUE);
     run_result r = run_line(NULL, "fit t.nwk --order sharing --steps 5 --hidden 8 --heads 2 "
                                   "--truth t.nwk --truth-every 5 --report-every 5 --prefix m");
-    check_run(&r, "fit --order sharing", 0, NULL, "10.0 % of the work of 10 trees is left");
+    check_run(&r, "fit --order sharing", 0, NULL,
+              "10.0 % of the work of 10 separate trees remains");
     run_free(&r);
     diag_init(&d);
     check_status(model_file_read(&m, scratch_path("m.model.safetensors"), MODEL_LAST, NULL, &d));

@@ -117,7 +117,7 @@ static void return_to_best(network_fit *f)
     f->fit_kl = f->best_gap;
 }
 
-static int measure_gap(network_fit *f)
+static int measure_kl(network_fit *f)
 {
     trainer_swap_average(f->trainer);
     int status =
@@ -134,7 +134,7 @@ int network_fit_begin(network_fit *f, const tree_table *t, bool polishing)
     if (!status && polishing)
         status = make_best(f);
     if (!status && polishing) /* the table is not the one that it was fitted to */
-        status = measure_gap(f);
+        status = measure_kl(f);
     if (status)
         return status;
     f->before = f->trainer->step;
@@ -148,14 +148,14 @@ int network_fit_begin(network_fit *f, const tree_table *t, bool polishing)
     return ART_OK;
 }
 
-static int fit_step(network_fit *f, bool hurry, bool *over, diag *d)
+static int fit_step(network_fit *f, bool finish_now, bool *over, diag *d)
 {
-    int status = hurry && f->trainer->step > 0 ? ART_OK : trainer_advance(f->trainer, d);
+    int status = finish_now && f->trainer->step > 0 ? ART_OK : trainer_advance(f->trainer, d);
     const int64_t steps = f->trainer->step - f->before;
-    *over = hurry || steps >= f->set.steps;
+    *over = finish_now || steps >= f->set.steps;
     if (status || (!*over && steps % f->set.look_every))
         return status;
-    status = measure_gap(f);
+    status = measure_kl(f);
     *over |= f->fit_kl <= f->set.fit_kl ||
              (steps >= f->set.least_steps && f->fit_kl > f->set.fall * f->gap_before);
     f->gap_before = f->fit_kl;
@@ -176,7 +176,7 @@ static bool window_ends(const network_fit_settings *set, int64_t steps)
 /* If the weights went astray they come back, and go on more slowly. */
 static int look_at_gap(network_fit *f)
 {
-    int status = measure_gap(f);
+    int status = measure_kl(f);
     if (status)
         return status;
     if (f->fit_kl < f->best_gap) {
@@ -188,12 +188,12 @@ static int look_at_gap(network_fit *f)
     return ART_OK;
 }
 
-static int polish_step(network_fit *f, bool hurry, bool *over, diag *d)
+static int polish_step(network_fit *f, bool finish_now, bool *over, diag *d)
 {
     const int64_t steps = f->trainer->step - f->before + 1;
     /* a time limit that asked for polishing may be gone when the run goes on */
-    *over =
-        hurry || !(f->set.polish > 0) || f->fit_kl <= f->set.polish || f->rate < f->set.least_rate;
+    *over = finish_now || !(f->set.polish > 0) || f->fit_kl <= f->set.polish ||
+            f->rate < f->set.least_rate;
     if (*over) {
         return_to_best(f);
         return ART_OK;
@@ -212,9 +212,9 @@ static int polish_step(network_fit *f, bool hurry, bool *over, diag *d)
     return ART_OK;
 }
 
-int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d)
+int network_fit_step(network_fit *f, bool finish_now, bool *over, diag *d)
 {
-    return (f->polishing ? polish_step : fit_step)(f, hurry, over, d);
+    return (f->polishing ? polish_step : fit_step)(f, finish_now, over, d);
 }
 
 /* The weights that had the least gap, if there are any. */

@@ -54,7 +54,7 @@ int network_fit_begin(network_fit *f, const tree_table *t, bool polishing);
 
 /* One step. It is the last, and *over becomes true, if the fit has reached its target, no longer
  * improves, or has to finish now; the divergence is then known. */
-int network_fit_step(network_fit *f, bool hurry, bool *over, diag *d);
+int network_fit_step(network_fit *f, bool finish_now, bool *over, diag *d);
 
 /* Exchanges the weights with their average; a second call undoes it. */
 void network_fit_swap(network_fit *f);

@@ -4,7 +4,7 @@
  * fitted to the table's normalised exp g; draws from q, which can reach any tree, show what the
  * table misses and extend it. This is one round; rounds are repeated until these criteria are met:
  *
- *     news   the fraction of the posterior in new trees found by the draws of a round
+ *     new_mass  the fraction of the posterior in new trees found by the draws of a round
  *     agree  |log Z as the sum over the table - log Z by importance sampling from q, without what
  *            a full table missed|, or within three standard errors of the latter
  *     error  the expected standard error of the final estimate (sampler.h), unless it is due to
@@ -106,7 +106,7 @@ int rounds_advance(rounds *c, diag *d);
 /* The rounds end as soon as possible. */
 void rounds_finish_now(rounds *c);
 
-/* The criteria news and agree hold: the draws of that round found no trees with considerable
+/* The criteria new_mass and agree hold: the draws of that round found no trees with considerable
  * probability that fit in the table. */
 bool rounds_is_complete(const rounds *c, const round_figures *r);
 

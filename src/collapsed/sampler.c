@@ -316,7 +316,7 @@ static void note(tree_sampler *s, const draw_group *e, const evidence_job *job)
 }
 
 /* Errands up to CHUNK_DRAWS lengths, from the next draw of the stratum on; returns how many. */
-static int next_errands(tree_sampler *s, int count, int is_outside)
+static int next_groups(tree_sampler *s, int count, int is_outside)
 {
     int n = 0, draws = 0;
     while (s->next < count && draws + s->set.outside_draws <= CHUNK_DRAWS) {
@@ -333,7 +333,7 @@ static int next_errands(tree_sampler *s, int count, int is_outside)
 
 static void draw_lengths(tree_sampler *s, int count, int is_outside)
 {
-    const int n = next_errands(s, count, is_outside);
+    const int n = next_groups(s, count, is_outside);
     for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++]))
         prepare(s, i, &s->draw_group[i], at,
                 rng_at(s->seed, RNG_EVIDENCE_BRANCH, (uint32_t)s->passes,

@@ -500,8 +500,8 @@ double tree_search_unfitted(const tree_search *x)
 static int is_done(tree_search *x)
 {
     const double now = tree_table_log_sum(x->table, 0, 0);
-    const double news = x->judged ? 1 - exp(x->before - now) : 1;
-    x->idle_starts = news <= x->set.new_mass ? x->idle_starts + x->counts.starts - x->judged : 0;
+    const double gained = x->judged ? 1 - exp(x->before - now) : 1;
+    x->idle_starts = gained <= x->set.new_mass ? x->idle_starts + x->counts.starts - x->judged : 0;
     x->judged = x->counts.starts;
     x->before = now;
     if (x->idle_starts >= x->set.idle_starts)

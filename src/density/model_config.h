@@ -16,7 +16,7 @@ enum { CONFIG_KEYS = 8 /* of a kind at most */, CONFIG_TEXT = 256 };
 
 typedef struct config_key {
     const char *name; /* "hidden_dim" */
-    double initial;   /* of those who say nothing */
+    double initial;   /* the default */
     double least, most;
     bool is_whole;       /* a whole number */
     const char *divides; /* the key whose value it must divide; NULL if there is none */
