@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "jobs/job_parts.h"
 #include "base/host.h"
 #include "train/density_task.h"
 #include "train/trainer.h"
@@ -17,27 +18,8 @@ enum { STEPS = 3, TREES = 16 };
 
 static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
 
-/* Models and a task to try. */
-typedef struct trial {
-    topology_model *trees;
-    branch_model *branches;
-    target *goal;
-    task *task;
-    trainer *trainer;
-} trial;
-
-static void trial_free(trial *j)
-{
-    trainer_free(j->trainer);
-    if (j->task)
-        j->task->ops->free(j->task);
-    target_free(j->goal);
-    branch_model_free(j->branches);
-    topology_model_free(j->trees);
-}
-
 /* The fastest of a few steps of j's task. */
-static int measure(double *seconds, trial *j, pool *threads)
+static int measure(double *seconds, job_parts *j, pool *threads)
 {
     train_settings plan = train_defaults();
     *seconds = INFINITY;
@@ -60,7 +42,7 @@ static double take_part(alignment *part, const alignment *a)
     return pow((double)a->n_taxa / part->n_taxa, 2);
 }
 
-static int make_trees(trial *j, int n_taxa, const topology_config *config, pool *threads)
+static int make_trees(job_parts *j, int n_taxa, const topology_config *config, pool *threads)
 {
     int status = topology_model_create(&j->trees, config, n_taxa, threads);
     if (!status)
@@ -73,7 +55,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
     const int k = z->particles;
     alignment part;
     double scale = take_part(&part, a), before = peak_memory();
-    trial j = {0};
+    job_parts j = {0};
     subst_model model;
     int status = model_string_parse(&model, "JC", &part, NULL);
     if (!status)
@@ -91,7 +73,7 @@ static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes
         status = measure(&out->vbpi_step_seconds, &j, threads);
     out->vbpi_step_seconds *= scale;
     out->vbpi_bytes = before + scale * (peak_memory() - before);
-    trial_free(&j);
+    job_parts_free(&j);
     return status;
 }
 
@@ -113,7 +95,7 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     alignment part;
     const double scale = take_part(&part, a);
     const size_t batch = (size_t)z->batch;
-    trial j = {0};
+    job_parts j = {0};
     int32_t *decision = random_trees(batch, part.n_taxa);
     double *weight = mem_zeros(batch, sizeof *weight);
     int status = decision && weight ? ART_OK : ART_ERR_NOMEM;
@@ -127,7 +109,7 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     if (!status)
         status = measure(seconds, &j, threads);
     *seconds *= scale;
-    trial_free(&j);
+    job_parts_free(&j);
     free(decision);
     free(weight);
     return status;

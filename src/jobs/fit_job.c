@@ -19,11 +19,8 @@ struct fit_job {
     fit_settings set;
     const tree_set *data;
     const tree_set *truth; /* NULL: none */
-    topology_model *trees;
-    task *task;
-    trainer *trainer;
-    run *run;
-    fit_result found; /* at the last comparison with the truth */
+    fit_result found;      /* at the last comparison with the truth */
+    job_parts parts;
 };
 
 /* The divergence of both kinds of weights from the truth. */
@@ -32,13 +29,13 @@ static int measure(fit_job *j)
     const tree_set *t = j->truth;
     fit_result *f = &j->found;
     int status =
-        divergence_compute(&f->last, j->trees, t->decision, t->weight, t->count, TRUTH_BATCH);
+        divergence_compute(&f->last, j->parts.trees, t->decision, t->weight, t->count, TRUTH_BATCH);
     if (status || !f->has_average)
         return status;
-    trainer_swap_average(j->trainer);
-    status =
-        divergence_compute(&f->averaged, j->trees, t->decision, t->weight, t->count, TRUTH_BATCH);
-    trainer_swap_average(j->trainer);
+    trainer_swap_average(j->parts.trainer);
+    status = divergence_compute(&f->averaged, j->parts.trees, t->decision, t->weight, t->count,
+                                TRUTH_BATCH);
+    trainer_swap_average(j->parts.trainer);
     return status;
 }
 
@@ -57,7 +54,7 @@ static int follow_truth(void *context, json_t *metrics, char *text, size_t size)
 {
     fit_job *j = context;
     const fit_result *f = &j->found;
-    if (j->trainer->step % j->set.truth_every)
+    if (j->parts.trainer->step % j->set.truth_every)
         return ART_OK;
     int status = measure(j);
     if (status)
@@ -79,15 +76,15 @@ static int make_run(fit_job *j, pool *threads)
                                 .report_every = s->report_every,
                                 .more = j->truth ? follow_truth : NULL,
                                 .context = j};
-    int status = topology_model_create(&j->trees, &s->trees, t->taxa.count, threads);
+    int status = topology_model_create(&j->parts.trees, &s->trees, t->taxa.count, threads);
     if (!status) {
-        topology_model_initialise(j->trees, s->seed);
-        status = density_create(&j->task, j->trees, t->decision, t->weight, t->count, s->batch,
-                                s->picks, s->seed);
+        topology_model_initialise(j->parts.trees, s->seed);
+        status = density_create(&j->parts.task, j->parts.trees, t->decision, t->weight, t->count,
+                                s->batch, s->picks, s->seed);
     }
     if (!status)
-        status = trainer_create(&j->trainer, j->task, &s->training, threads);
-    return status ? status : trainer_run_create(&j->run, j->trainer, &view);
+        status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, threads);
+    return status ? status : trainer_run_create(&j->parts.run, j->parts.trainer, &view);
 }
 
 int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
@@ -114,24 +111,19 @@ void fit_job_free(fit_job *j)
 {
     if (!j)
         return;
-    if (j->run)
-        j->run->ops->free(j->run);
-    trainer_free(j->trainer);
-    if (j->task)
-        j->task->ops->free(j->task);
-    topology_model_free(j->trees);
+    job_parts_free(&j->parts);
     free(j);
 }
 
 run *fit_job_run(fit_job *j)
 {
-    return j->run;
+    return j->parts.run;
 }
 
 int fit_job_finish(fit_job *j, fit_result *out)
 {
     int status = j->truth ? measure(j) : ART_OK;
-    j->found.steps = j->trainer->step;
+    j->found.steps = j->parts.trainer->step;
     *out = j->found;
     return status;
 }
@@ -142,8 +134,8 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
     if (asprintf(&path, "%s%s", prefix, FIT_SUFFIXES[0]) < 0)
         return ART_ERR_NOMEM;
     const model_contents contents = {.taxa = &j->data->taxa,
-                                     .trees = j->trees,
-                                     .average = j->trainer->trees.average,
+                                     .trees = j->parts.trees,
+                                     .average = j->parts.trainer->trees.average,
                                      .settings = settings};
     int status = model_file_write(path, &contents, d);
     free(path);
@@ -152,7 +144,7 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
 
 json_t *fit_job_results(const fit_job *j, const fit_result *found)
 {
-    json_t *results = json_pack("{s:s, s:I}", "model", topology_model_name(j->trees), "steps",
+    json_t *results = json_pack("{s:s, s:I}", "model", topology_model_name(j->parts.trees), "steps",
                                 (json_int_t)found->steps);
     if (results && found->has_truth)
         put_divergence(results, found);
@@ -161,10 +153,10 @@ json_t *fit_job_results(const fit_job *j, const fit_result *found)
 
 topology_model *fit_job_take_model(fit_job *j)
 {
-    topology_model *trees = j->trees;
+    topology_model *trees = j->parts.trees;
     if (j->found.has_average)
-        trainer_swap_average(j->trainer);
-    j->trees = NULL;
+        trainer_swap_average(j->parts.trainer);
+    j->parts.trees = NULL;
     return trees;
 }
 

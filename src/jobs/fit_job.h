@@ -10,7 +10,7 @@
 #ifndef JOBS_FIT_JOB_H
 #define JOBS_FIT_JOB_H
 
-#include "density/factory.h"
+#include "jobs/job_parts.h"
 #include "train/density_task.h"
 #include "train/divergence.h"
 #include "train/run.h"

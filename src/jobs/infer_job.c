@@ -25,38 +25,34 @@ struct infer_job {
     const dataset *data;
     subst_model model;
     pool *threads;
-    topology_model *trees;
-    branch_model *branches;
-    run *run;
     branch_posterior posterior; /* collapsed */
-    target *goal;               /* vbpi, as the others */
     particle_source source;
-    task *task;
-    trainer *trainer;
+    job_parts parts;
 };
 
 static int make_models(infer_job *j)
 {
     const infer_settings *s = &j->set;
     const int n = j->data->alignment.n_taxa;
-    int status = topology_model_create(&j->trees, &s->trees, n, j->threads);
+    int status = topology_model_create(&j->parts.trees, &s->trees, n, j->threads);
     if (!status)
-        status = branch_model_create(&j->branches, &s->branches, n, j->threads);
+        status = branch_model_create(&j->parts.branches, &s->branches, n, j->threads);
     if (status)
         return status;
-    topology_model_initialise(j->trees, s->seed);
-    branch_model_initialise(j->branches, s->seed);
+    topology_model_initialise(j->parts.trees, s->seed);
+    branch_model_initialise(j->parts.branches, s->seed);
     return ART_OK;
 }
 
 /* Branch lengths integrated out. */
 static int make_collapsed(infer_job *j)
 {
-    const collapsed_problem problem = {
-        &j->posterior, &j->data->alignment, j->data->row, &j->data->taxa, j->trees, j->branches};
+    const collapsed_problem problem = {&j->posterior,  &j->data->alignment, j->data->row,
+                                       &j->data->taxa, j->parts.trees,      j->parts.branches};
     int status = branch_posterior_init(&j->posterior, &j->data->alignment, j->data->row, &j->model,
                                        branch_prior_exponential(j->set.prior_rate));
-    return status ? status : collapsed_run_create(&j->run, &problem, &j->set.collapsed, j->threads);
+    return status ? status
+                  : collapsed_run_create(&j->parts.run, &problem, &j->set.collapsed, j->threads);
 }
 
 /* Topologies and branch lengths learned together. */
@@ -69,17 +65,17 @@ static int make_vbpi(infer_job *j)
                                 .best_sign = 1,
                                 .report_every = s->report_every};
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
-    int status = target_likelihood(&j->goal, &j->data->alignment, j->data->row, &j->model, batch,
-                                   j->threads);
-    j->source = (particle_source){j->trees, j->branches, j->goal,
+    int status = target_likelihood(&j->parts.goal, &j->data->alignment, j->data->row, &j->model,
+                                   batch, j->threads);
+    j->source = (particle_source){j->parts.trees, j->parts.branches, j->parts.goal,
                                   branch_prior_exponential(s->prior_rate), s->seed};
     if (!status)
-        status = variational_create(&j->task, &j->source, s->particles, s->estimator);
+        status = variational_create(&j->parts.task, &j->source, s->particles, s->estimator);
     if (!status)
-        status = trainer_create(&j->trainer, j->task, &s->training, j->threads);
+        status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, j->threads);
     if (!status)
-        status = variational_run_create(&j->run, j->trainer, &view, &j->source, &j->data->taxa,
-                                        &s->evaluation);
+        status = variational_run_create(&j->parts.run, j->parts.trainer, &view, &j->source,
+                                        &j->data->taxa, &s->evaluation);
     return status;
 }
 
@@ -108,33 +104,23 @@ void infer_job_free(infer_job *j)
 {
     if (!j)
         return;
-    if (j->run)
-        j->run->ops->free(j->run);
-    trainer_free(j->trainer);
-    if (j->task)
-        j->task->ops->free(j->task);
-    target_free(j->goal);
+    job_parts_free(&j->parts);
     branch_posterior_free(&j->posterior);
-    branch_model_free(j->branches);
-    topology_model_free(j->trees);
     free(j);
 }
 
 run *infer_job_run(infer_job *j)
 {
-    return j->run;
+    return j->parts.run;
 }
 
 void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches)
 {
-    j->run->ops->free(j->run); /* it holds on to them .. */
-    j->run = NULL;
-    target_free(j->goal); /* .. and this to the threads, which may go with them */
-    j->goal = NULL;
-    *trees = j->trees;
-    *branches = j->branches;
-    j->trees = NULL;
-    j->branches = NULL;
+    job_parts_release(&j->parts);
+    *trees = j->parts.trees;
+    *branches = j->parts.branches;
+    j->parts.trees = NULL;
+    j->parts.branches = NULL;
 }
 
 void infer_result_free(infer_result *r)
@@ -147,19 +133,20 @@ void infer_result_free(infer_result *r)
 static int finish_collapsed(infer_job *j, infer_result *out)
 {
     answer found;
-    int status = collapsed_run_finish(j->run, &found);
+    int status = collapsed_run_finish(j->parts.run, &found);
     out->evaluation.evidence = found.evidence;
     out->evaluation.posterior = found.posterior;
-    out->facts = status ? NULL : collapsed_run_facts(j->run, &found);
+    out->facts = status ? NULL : collapsed_run_facts(j->parts.run, &found);
     return status;
 }
 
 static int finish_vbpi(infer_job *j, infer_result *out)
 {
-    int status = variational_run_finish(j->run, &out->evaluation);
-    out->facts = json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->trainer->step);
+    int status = variational_run_finish(j->parts.run, &out->evaluation);
+    out->facts =
+        json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->parts.trainer->step);
     if (out->facts)
-        json_set_number(out->facts, "best_log_likelihood", variational_best(j->task));
+        json_set_number(out->facts, "best_log_likelihood", variational_best(j->parts.task));
     return status;
 }
 
@@ -180,9 +167,10 @@ static int write_model(infer_job *j, const infer_description *about, const char 
         return ART_ERR_NOMEM;
     }
     const model_contents contents = {.taxa = &j->data->taxa,
-                                     .trees = j->trees,
-                                     .average = j->trainer ? j->trainer->trees.average : NULL,
-                                     .branches = j->branches,
+                                     .trees = j->parts.trees,
+                                     .average =
+                                         j->parts.trainer ? j->parts.trainer->trees.average : NULL,
+                                     .branches = j->parts.branches,
                                      .substitution = about->model,
                                      .settings = about->settings ? about->settings : prior};
     int status = model_file_write(path, &contents, d);

@@ -13,7 +13,7 @@
 
 #include "base/buffer.h"
 #include "collapsed/driver.h"
-#include "density/factory.h"
+#include "jobs/job_parts.h"
 #include "jobs/dataset.h"
 #include "results/evaluation.h"
 #include "subst/subst_model.h"

@@ -17,12 +17,8 @@ const char *const PARSIMONY_SUFFIXES[] = {".model.safetensors", ".best.nwk", ".s
 struct parsimony_job {
     parsimony_settings set;
     const dataset *data;
-    topology_model *trees;
-    target *goal;
     particle_source source;
-    task *task;
-    trainer *trainer;
-    run *run;
+    job_parts parts;
 };
 
 static int make_run(parsimony_job *j, pool *threads)
@@ -35,19 +31,19 @@ static int make_run(parsimony_job *j, pool *threads)
                                 .report_every = s->report_every};
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
     const alignment *a = &j->data->alignment;
-    int status = topology_model_create(&j->trees, &s->trees, a->n_taxa, threads);
+    int status = topology_model_create(&j->parts.trees, &s->trees, a->n_taxa, threads);
     if (status)
         return status;
-    topology_model_initialise(j->trees, s->seed);
-    status = target_parsimony(&j->goal, a, j->data->row, s->gap, batch, threads);
-    j->source = (particle_source){.trees = j->trees, .goal = j->goal, .seed = s->seed};
+    topology_model_initialise(j->parts.trees, s->seed);
+    status = target_parsimony(&j->parts.goal, a, j->data->row, s->gap, batch, threads);
+    j->source = (particle_source){.trees = j->parts.trees, .goal = j->parts.goal, .seed = s->seed};
     if (!status)
-        status = variational_create(&j->task, &j->source, s->particles, s->estimator);
+        status = variational_create(&j->parts.task, &j->source, s->particles, s->estimator);
     if (!status)
-        status = trainer_create(&j->trainer, j->task, &s->training, threads);
+        status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, threads);
     if (!status)
-        status = variational_run_create(&j->run, j->trainer, &view, &j->source, &j->data->taxa,
-                                        &s->evaluation);
+        status = variational_run_create(&j->parts.run, j->parts.trainer, &view, &j->source,
+                                        &j->data->taxa, &s->evaluation);
     return status;
 }
 
@@ -72,29 +68,20 @@ void parsimony_job_free(parsimony_job *j)
 {
     if (!j)
         return;
-    if (j->run)
-        j->run->ops->free(j->run);
-    trainer_free(j->trainer);
-    if (j->task)
-        j->task->ops->free(j->task);
-    target_free(j->goal);
-    topology_model_free(j->trees);
+    job_parts_free(&j->parts);
     free(j);
 }
 
 run *parsimony_job_run(parsimony_job *j)
 {
-    return j->run;
+    return j->parts.run;
 }
 
 topology_model *parsimony_job_take_model(parsimony_job *j)
 {
-    topology_model *trees = j->trees;
-    j->run->ops->free(j->run); /* it holds on to the model .. */
-    j->run = NULL;
-    target_free(j->goal); /* .. and this to the threads, which may go with the model */
-    j->goal = NULL;
-    j->trees = NULL;
+    topology_model *trees = j->parts.trees;
+    job_parts_release(&j->parts);
+    j->parts.trees = NULL;
     return trees;
 }
 
@@ -107,9 +94,9 @@ void parsimony_result_free(parsimony_result *r)
 int parsimony_job_finish(parsimony_job *j, parsimony_result *out)
 {
     memset(out, 0, sizeof *out);
-    int status = variational_run_finish(j->run, &out->evaluation);
-    out->best_score = (int64_t)-variational_best(j->task);
-    out->best_trees = variational_best_trees(j->task, &out->decision);
+    int status = variational_run_finish(j->parts.run, &out->evaluation);
+    out->best_score = (int64_t)-variational_best(j->parts.task);
+    out->best_trees = variational_best_trees(j->parts.task, &out->decision);
     out->is_full = out->best_trees == VARIATIONAL_BEST_TREES;
     return status;
 }
@@ -154,7 +141,7 @@ int parsimony_job_write(parsimony_job *j, const parsimony_result *found, const c
     if (asprintf(&path, "%s%s", prefix, PARSIMONY_SUFFIXES[0]) < 0)
         return ART_ERR_NOMEM;
     const model_contents contents = {
-        .taxa = &j->data->taxa, .trees = j->trees, .settings = settings};
+        .taxa = &j->data->taxa, .trees = j->parts.trees, .settings = settings};
     int status = model_file_write(path, &contents, d);
     free(path);
     if (!status)
@@ -166,7 +153,7 @@ json_t *parsimony_job_results(const parsimony_job *j, const parsimony_result *fo
 {
     json_t *results = evaluation_json(&found->evaluation, j->set.evaluation.particles);
     json_t *facts = json_pack("{s:s, s:I, s:I, s:i}", "model", "parsimony", "steps",
-                              (json_int_t)j->trainer->step, "best_score",
+                              (json_int_t)j->parts.trainer->step, "best_score",
                               (json_int_t)found->best_score, "best_trees", found->best_trees);
     if (results && (!facts || json_object_update(results, facts))) {
         json_decref(results);

@@ -3,7 +3,7 @@
 #ifndef JOBS_PARSIMONY_JOB_H
 #define JOBS_PARSIMONY_JOB_H
 
-#include "density/factory.h"
+#include "jobs/job_parts.h"
 #include "jobs/dataset.h"
 #include "pars/parsimony.h"
 #include "results/evaluation.h"
