@@ -36,6 +36,8 @@ struct branch_moves {
     branch_state moved;         /* the branch of a subtree move, before it is put anywhere */
     double base;                /* the score without the branches that change */
     double cutoff;              /* of the subtree moves that are being scored */
+    double worth;               /* score of those that are visited */
+    int nearest;                /* distance of those that are scored */
     int32_t from;               /* the branch that is being moved */
     int64_t scored;
     branch_move_visit *visit;
@@ -205,8 +207,8 @@ static int go_on(const topology *t, way w, way next[2])
  * two for joins along the way. */
 enum { MOVED, NEAR, FAR, ALONG, BESIDE };
 
-/* Puts the moved branch into the middle of w, with `near` being what is before it. */
-static void put(branch_moves *m, way w, const partial *near)
+/* The score of the moved branch in the middle of w, with `near` being what is before it. */
+static double put(branch_moves *m, way w, const partial *near)
 {
     const branch_state whole = m->solver->branch[w.v];
     const branch_state half = {.cbrt_length = whole.cbrt_length * cbrt(0.5),
@@ -222,14 +224,12 @@ static void put(branch_moves *m, way w, const partial *near)
     score += own_part(m, moved->state) + 2 * own_part(m, half);
     if (score <
         m->cutoff - SPR_SLACK - SPR_PER_CHANGE * m->problem->n_sites * cube(whole.cbrt_length))
-        return;
+        return score;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
     fit(m, moved, join(m, 0, a, b));
     score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
-    score += own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
-    if (score >= m->cutoff)
-        m->visit(m->context, m->from, w.v, score);
+    return score + own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
 }
 
 /* Tries w, at a distance of `depth`, and what lies behind it; `near` is what is before it. */
@@ -237,8 +237,11 @@ static void explore(branch_moves *m, way w, const partial *near, int depth)
 {
     const branch_solver *s = m->solver;
     way next[2];
-    if (depth > 1)
-        put(m, w, near);
+    if (depth >= m->nearest) {
+        const double score = put(m, w, near);
+        if (score >= m->worth)
+            m->visit(m->context, m->from, w.v, score);
+    }
     if (depth == m->radius || !go_on(&s->tree, w, next))
         return;
     for (int i = 0; i < 2; i++) {
@@ -278,7 +281,8 @@ static void move_from(branch_moves *m, way cut, const way side[2])
 int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context)
 {
     const topology *t = &m->solver->tree;
-    m->cutoff = cutoff;
+    m->cutoff = m->worth = cutoff;
+    m->nearest = 2;
     m->scored = 0;
     m->visit = visit;
     m->context = context;
@@ -288,5 +292,20 @@ int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visi
             if (go_on(t, back, side))
                 move_from(m, (way){v, up}, side);
         }
+    return m->scored;
+}
+
+int64_t branch_moves_places(branch_moves *m, int32_t v, int up, double cutoff,
+                            branch_move_visit *visit, void *context)
+{
+    way side[2];
+    m->cutoff = cutoff;
+    m->worth = -HUGE_VAL;
+    m->nearest = 1;
+    m->scored = 0;
+    m->visit = visit;
+    m->context = context;
+    if (go_on(&m->solver->tree, (way){v, !up}, side))
+        move_from(m, (way){v, up}, side);
     return m->scored;
 }
