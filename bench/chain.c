@@ -2,14 +2,14 @@
  *
  *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
  *
- *     seed, coin, subtrees, radius, tolerance, near, rings, refresh    as in chain_settings
- *     start=FILE    begins at the tree in FILE; where there is none, at the end of a climb, which is
- *                   then written there
+ *     seed, coin, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
+ *     start=FILE    begins at the tree in FILE; where there is none, at the end of a climb, which
+ * is then written there
  *
  * One chain on one thread, from the end of one climb (collapsed/search_worker.h); exponential
  * branches of mean 0.1. Prints how many steps of each kind were made, proposed another tree and
- * were accepted; interchanges (changed branches in accepted proposals) and resolved branches a second;
- * the effective sample size of g; what a fit of all branches changes of it. Times are
+ * were accepted; interchanges (changed branches in accepted proposals) and resolved branches a
+ * second; the effective sample size of g; what a fit of all branches changes of it. Times are
  * processor time. */
 #include "artreeformer.h"
 #include "base/mem.h"
@@ -44,7 +44,7 @@ typedef struct work {
     uint64_t seed;
     chain_settings set;
     const char *start_file;
-    double *g; /* [room] by step */
+    double *g; /* [room] by block */
     size_t count, room;
 } work;
 
@@ -122,7 +122,7 @@ static int run(work *w, double limit)
     const double begin = seconds();
     double spent = 0;
     while (!status && (spent = seconds() - begin) < limit) {
-        status = tree_chain_step(c, w->seed, 0);
+        status = tree_chain_block(c, w->seed, 0);
         double *g = mem_grow(w->g, &w->room, w->count, sizeof *g);
         if (!g)
             status = ART_ERR_NOMEM;
@@ -137,15 +137,16 @@ static int run(work *w, double limit)
         printf("%s\t%lld steps, %lld to another tree, %.3f of these accepted\n", kinds[k],
                (long long)n->tried[k], (long long)n->moved[k],
                (double)n->accepted[k] / fmax(1, (double)n->moved[k]));
-    printf("speed\t%.1f steps/s, %.1f resolved/s, %.1f interchanges/s\n",
-           (double)n->steps / spent, (double)n->resolved / spent, (double)n->interchanged / spent);
+    printf("speed\t%.1f steps/s, %.1f resolved/s, %.1f interchanges/s\n", (double)n->steps / spent,
+           (double)n->resolved / spent, (double)n->interchanged / spent);
     const size_t skip = w->count / 10;
     const double size = effective_size(w->g + skip, w->count - skip);
     printf("g\tlast %.3f, effective sample size %.1f, %.2f/s\n", w->g[w->count - 1], size,
            size / spent);
-    printf("fits of all branches\t%lld changed g by %.2g on average (root mean square), %.2g at most\n",
-           (long long)n->refreshed, sqrt(n->drift_squares / fmax(1, (double)n->refreshed)),
-           n->drift);
+    printf(
+        "blocks\t%lld, %.3f of them returned; g changed by %.2g (root mean square), %.2g at most\n",
+        (long long)n->blocks, (double)n->returned / (double)n->blocks,
+        sqrt(n->drift_squares / (double)n->blocks), n->drift);
     const local_fit_work *done = tree_chain_work(c);
     printf("work per step\t%.1f partials, %.1f branches fitted, %.1f sweeps\n",
            (double)done->joins / (double)n->steps, (double)done->fits / (double)n->steps,
@@ -162,10 +163,10 @@ static int set_option(work *w, const char *text)
         const char *name;
         double *number;
         int *count;
-    } names[] = {{"coin", &w->set.coin, NULL},           {"subtrees", &w->set.subtrees, NULL},
-                 {"radius", NULL, &w->set.radius},       {"tolerance", &w->set.tolerance, NULL},
-                 {"near", &w->set.near, NULL},           {"rings", NULL, &w->set.rings},
-                 {"refresh", NULL, &w->set.refresh}};
+    } names[] = {{"coin", &w->set.coin, NULL},     {"subtrees", &w->set.subtrees, NULL},
+                 {"radius", NULL, &w->set.radius}, {"tolerance", &w->set.tolerance, NULL},
+                 {"near", &w->set.near, NULL},     {"rings", NULL, &w->set.rings},
+                 {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local}};
     if (n == 5 && !memcmp(text, "start", n))
         w->start_file = equals + 1;
     else if (n == 4 && !memcmp(text, "seed", n))
@@ -201,8 +202,8 @@ int main(int argc, char **argv)
     if (!status)
         status = model_string_parse(&w.model, argv[2], &w.data.alignment, &d);
     if (!status)
-        status = branch_posterior_init(&w.problem, &w.data.alignment, w.data.row, &w.model,
-                                       PRIOR_RATE);
+        status =
+            branch_posterior_init(&w.problem, &w.data.alignment, w.data.row, &w.model, PRIOR_RATE);
     if (!status)
         status = fitted_tree_init(&w.start, &w.problem);
     if (!status) {

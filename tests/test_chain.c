@@ -121,7 +121,7 @@ typedef struct transitions {
     const bench *b;
     chain_kind kind;
     double coin;
-    double *flow; /* [trees][trees] */
+    double *flow;       /* [trees][trees] */
     double worst_error; /* of g of the states that were reached */
 } transitions;
 
@@ -142,17 +142,6 @@ static void from_state(transitions *x, int i, const uint8_t *coin, int32_t part,
         tree_chain_settle(x->chain, &p, 1);
         const int j = exact_index(tree_chain_decision(x->chain), x->b->n_taxa);
         assert_int_equal(p.moved, i != j);
-        if (getenv("DBG") && fabs(tree_chain_laplace(x->chain) - x->b->g[j]) > 0.1) {
-            double L[16], G = tree_chain_laplace(x->chain);
-            tree_chain_lengths(L, x->chain);
-            print_message("%d->%d p %g %g part %d g %.3f true %.3f ratio %g fwd %g\n", i, j, x->b->probability[i], x->b->probability[j], part, G, x->b->g[j], p.log_ratio, p.log_forward);
-            for (int e = 0; e < 9; e++) print_message(" %.4f", L[e]);
-            start(x->chain, x->b, j);
-            tree_chain_lengths(L, x->chain);
-            print_message("\n");
-            for (int e = 0; e < 9; e++) print_message(" %.4f", L[e]);
-            print_message("\n");
-        }
         x->worst_error = fmax(x->worst_error, fabs(tree_chain_laplace(x->chain) - x->b->g[j]));
         if (p.moved)
             x->flow[i * x->b->trees + j] += weight * exp(p.log_forward + fmin(0, p.log_ratio));
@@ -238,7 +227,7 @@ static void detailed_balance(void **state)
                 int pairs;
                 bench_init(&b, 6, 10, models[k]);
                 chain_settings set = chain_defaults();
-                set.refresh = 0;
+                set.local = 0;
                 set.tolerance = EXACT_MODE;
                 set.coin = 0.4;
                 set.radius = 2; /* so that the places there and back are not the same */
@@ -268,10 +257,6 @@ static void detailed_balance_of_local_fits(void **state)
             chain_settings set = chain_defaults();
             set.tolerance = EXACT_MODE;
             set.near = floors[k];
-            if (getenv("PLAIN")) {
-                set.refresh = 0;
-                set.tolerance = floors[k];
-            }
             double worst = worst_imbalance(&b, &set, (chain_kind)kind, 1, &error, &pairs);
             print_message("floor %g kind %d: imbalance %.2g, g off by %.2g\n", floors[k], kind,
                           worst, error);

@@ -29,15 +29,16 @@ struct tree_chain {
     branch_moves *moves;
     double beta;
     chain_counts counts;
-    int32_t *decision; /* [N-3] of the state */
-    int32_t *proposed; /* [N-3] */
-    uint8_t *coin;     /* [nodes] */
+    int32_t *decision;      /* [N-3] of the state */
+    int32_t *proposed;      /* [N-3] */
+    uint8_t *coin;          /* [nodes] */
     resolved_branch *block; /* [N-3] S */
     int n_block;
     int32_t *place;      /* [nodes] where a subtree may be put; 0 is where it is */
     double *probability; /* [nodes] */
     int n_places;
-    double *length; /* [nodes] */
+    double *length;    /* [nodes] */
+    chain_state begin; /* of the block */
 };
 
 chain_settings chain_defaults(void)
@@ -46,10 +47,11 @@ chain_settings chain_defaults(void)
         .coin = 0.25,
         .subtrees = 0.2,
         .radius = 5,
-        .tolerance = BRANCH_TOLERANCE,
+        .tolerance = 1e-5,
+        .block = 20,
+        .local = 1,
         .near = 1e-3,
         .rings = 1,
-        .refresh = 50,
     };
 }
 
@@ -57,7 +59,7 @@ size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
 {
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
     return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->radius) +
-           nodes * (1 + 2 * sizeof(double) + 3 * sizeof(int32_t)) +
+           nodes * (1 + 4 * sizeof(double) + 4 * sizeof(int32_t)) +
            (size_t)p->n_taxa * sizeof(resolved_branch);
 }
 
@@ -87,8 +89,11 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     c->place = mem_zeros(nodes, sizeof *c->place);
     c->probability = mem_zeros(nodes, sizeof *c->probability);
     c->length = mem_zeros(nodes, sizeof *c->length);
+    c->begin.decision = mem_zeros(decisions, sizeof *c->decision);
+    c->begin.cbrt_length = mem_zeros(nodes, sizeof *c->begin.cbrt_length);
+    c->begin.curvature = mem_zeros(nodes, sizeof *c->begin.curvature);
     if (!c->decision || !c->proposed || !c->coin || !c->block || !c->place || !c->probability ||
-        !c->length)
+        !c->length || !c->begin.decision || !c->begin.cbrt_length || !c->begin.curvature)
         goto out;
     *out = c;
     return ART_OK;
@@ -111,6 +116,9 @@ void tree_chain_free(tree_chain *c)
     free(c->place);
     free(c->probability);
     free(c->length);
+    free(c->begin.decision);
+    free(c->begin.cbrt_length);
+    free(c->begin.curvature);
     free(c);
 }
 
@@ -131,8 +139,8 @@ int tree_chain_start(tree_chain *c, const int32_t *decision, const double *lengt
 /* The fit of a tree that is a change of the state. */
 static int refit(tree_chain *c)
 {
-    const int status = c->set.refresh ? local_fit_near(c->fit, c->set.near, c->set.rings)
-                                      : local_fit_whole(c->fit, c->set.tolerance);
+    const int status = c->set.local ? local_fit_near(c->fit, c->set.near, c->set.rings)
+                                    : local_fit_whole(c->fit, c->set.tolerance);
     c->counts.failed += status != ART_OK;
     return status;
 }
@@ -298,8 +306,7 @@ void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_
     score_places(c, v, up);
     for (int i = 1; i < c->n_places; i++)
         if (c->place[i] == back)
-            out->log_ratio =
-                c->beta * (s->laplace - g) + log(c->probability[i]) - out->log_forward;
+            out->log_ratio = c->beta * (s->laplace - g) + log(c->probability[i]) - out->log_forward;
 }
 
 /* Leaves keep their branches; inner branches begin with the mean of the inner branches. */
@@ -361,19 +368,7 @@ static int choose_at_random(void *context, const double *probability, int count)
     return last; /* roundings of the sum */
 }
 
-/* The fit of all branches that comes between steps. */
-static int refresh(tree_chain *c)
-{
-    const double g = c->solver->laplace;
-    const int status = local_fit_whole(c->fit, c->set.tolerance);
-    const double change = fabs(c->solver->laplace - g);
-    c->counts.refreshed++;
-    c->counts.drift = fmax(c->counts.drift, change);
-    c->counts.drift_squares += change * change;
-    return status;
-}
-
-int tree_chain_step(tree_chain *c, uint64_t seed, uint32_t chain)
+static void step(tree_chain *c, uint64_t seed, uint32_t chain)
 {
     rng r = rng_at(seed, RNG_CHAIN, (uint32_t)c->counts.steps, chain);
     const int32_t n_taxa = c->problem->n_taxa;
@@ -403,7 +398,37 @@ int tree_chain_step(tree_chain *c, uint64_t seed, uint32_t chain)
         c->counts.interchanged += c->block[i].choice != 0;
     tree_chain_settle(c, &p, accept);
     c->counts.steps++;
-    return c->set.refresh && c->counts.steps % c->set.refresh == 0 ? refresh(c) : ART_OK;
+}
+
+/* The fit of all branches at the end of a block, and whether the block stands. */
+static int conclude_block(tree_chain *c, rng *r)
+{
+    const double g = c->solver->laplace;
+    const int status = local_fit_whole(c->fit, c->set.tolerance);
+    const double change = c->solver->laplace - g;
+    if (status)
+        return status;
+    c->counts.drift = fmax(c->counts.drift, fabs(change));
+    c->counts.drift_squares += change * change;
+    if (log(rng_uniform(r)) < c->beta * change)
+        return ART_OK;
+    const chain_counts counts = c->counts;
+    const int loaded = tree_chain_load(c, &c->begin);
+    c->counts = counts;
+    c->counts.returned++;
+    return loaded;
+}
+
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain)
+{
+    rng r = rng_at(seed, RNG_CHAIN_BLOCK, (uint32_t)c->counts.blocks, chain);
+    if (c->set.local)
+        tree_chain_save(&c->begin, c);
+    for (int i = 0; i < c->set.block; i++)
+        step(c, seed, chain);
+    const int status = c->set.local ? conclude_block(c, &r) : ART_OK;
+    c->counts.blocks++;
+    return status;
 }
 
 double tree_chain_laplace(const tree_chain *c)

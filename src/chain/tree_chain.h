@@ -9,8 +9,8 @@
  *     chain_settings set = chain_defaults();
  *     status = tree_chain_create(&c, &problem, &set);          one per thread
  *     status = tree_chain_start(c, decision, length);          the first state
- *     for (uint32_t i = 0; i < n; i++)
- *         tree_chain_step(c, seed, chain);
+ *     for (int i = 0; i < n; i++)
+ *         status = tree_chain_block(c, seed, chain);
  *     ... tree_chain_laplace(c), tree_chain_tree(c, decision, length) ...
  *     tree_chain_free(c);
  *
@@ -26,8 +26,8 @@
  *     min(1, exp(beta (g(T') - g(T))) prod_S p(back | T') / prod_S p(there | T)),
  *
  * where p(back | T') is the probability of the resolution of T, scored at the mode of T'. Why
- * that leaves exp(beta g) invariant: an interchange across e regroups the four branches around e and
- * changes no other neighbourhood. These have coins 0 if e is in S. So a branch with a 1 keeps
+ * that leaves exp(beta g) invariant: an interchange across e regroups the four branches around e
+ * and changes no other neighbourhood. These have coins 0 if e is in S. So a branch with a 1 keeps
  * all its neighbours with a 1, and gets no new ones: the same coins give the same S in T', with the
  * same probability, and the way back is by the same coins. Scores may be any function of a
  * topology; if lengths are at the mode, they are.
@@ -44,11 +44,15 @@
  * A jump: T' drawn from a density q, whatever T is; accepted with
  * min(1, exp(beta (g(T') - g(T))) q(T) / q(T')). It is the way between separate peaks.
  *
- * How exact this is. What is called g is computed at lengths near the mode: within `tolerance` of
- * branch_solver_mode if refresh is 0; else lengths are fitted near a change only
- * (branch/local_fit.h), within `near`, and all of them after every `refresh` steps.
- * chain_counts.drift is by how much g was found wrong then. The chain's distribution is as
- * wrong as exp(error of g).
+ * How exact this is. With local = 0 all lengths are fitted at every step, and g is wrong by what
+ * `tolerance` leaves (branch_solver_mode). With local = 1 only those near a change are fitted
+ * (branch/local_fit.h): the rest of the tree would answer to a change too, by little in each of
+ * many branches; what that does to g is small for the two trees of one step, and grows with the
+ * taxa. So steps come in blocks, at whose end all branches are fitted. With d the change of g by
+ * that fit, the block stands with probability min(1, exp(beta d)), else the chain is again where
+ * the block began: to first order in d this is a proposal of the whole block by a chain with an
+ * approximate target, corrected. What can be seen from outside are ends of blocks, where g is that
+ * of a fit of all branches. chain_counts.drift is the largest |d|.
  *
  * Nothing is allocated after create. Results depend on the arguments alone. */
 #ifndef CHAIN_TREE_CHAIN_H
@@ -71,13 +75,15 @@ typedef struct chain_settings {
     double jump;       /* share of steps that are jumps; 0 without a density */
     int radius;        /* of subtree moves, in branches */
     double tolerance;  /* nats: of fits of all branches */
+    int block;         /* steps of a block */
+    int local;         /* fits near a change, as above; else of all branches, the plain way */
     double near;       /* nats: of fits near a change .. */
     int rings;         /* .. which begin within so many branches of it */
-    int refresh;       /* steps between fits of all branches; 0: all of them at every step */
     chain_jumps jumps; /* borrowed */
 } chain_settings;
 
-/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance BRANCH_TOLERANCE, near 1e-3, rings 1, refresh 50. */
+/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance 1e-5, blocks of 20 steps, local fits
+ * within 1e-3 from 1 ring. */
 chain_settings chain_defaults(void);
 
 typedef enum chain_kind {
@@ -96,9 +102,10 @@ typedef struct chain_counts {
     int64_t resolved;              /* branches of all S */
     int64_t interchanged;          /* interchanges in accepted proposals */
     int64_t failed;                /* fits without a result: proposals that were rejected */
-    int64_t refreshed;             /* fits of all branches between steps */
-    double drift;                  /* the most that one of these changed g by .. */
-    double drift_squares;          /* .. and the sum of the squares */
+    int64_t blocks;
+    int64_t returned;     /* blocks that did not stand */
+    double drift;         /* the largest |d| .. */
+    double drift_squares; /* .. and the sum of the squares */
 } chain_counts;
 
 typedef struct tree_chain tree_chain;
@@ -114,14 +121,15 @@ size_t tree_chain_memory(const branch_posterior *problem, const chain_settings *
  * ART_ERR_NUMERIC if there is no mode. */
 int tree_chain_start(tree_chain *c, const int32_t *decision, const double *length);
 
-/* One step, with the random numbers of rng_at(seed, RNG_CHAIN, steps so far, chain). If a fit of
- * all branches between steps fails, which says that the data or the machine are broken:
- * ART_ERR_NUMERIC. */
-int tree_chain_step(tree_chain *c, uint64_t seed, uint32_t chain);
+/* One block, with the random numbers of rng_at(seed, RNG_CHAIN, steps so far, chain) for each step
+ * and rng_at(seed, RNG_CHAIN_BLOCK, blocks so far, chain). Steps are numbered with 32 bits.
+ * ART_ERR_NUMERIC if the fit at its end fails, which says that the data or the machine are broken.
+ */
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain);
 
 /* The state. */
-double tree_chain_laplace(const tree_chain *c);            /* g */
-const int32_t *tree_chain_decision(const tree_chain *c);   /* [N-3], until the next step */
+double tree_chain_laplace(const tree_chain *c);               /* g */
+const int32_t *tree_chain_decision(const tree_chain *c);      /* [N-3], until the next block */
 void tree_chain_lengths(double *length, const tree_chain *c); /* [E] by edge number */
 const chain_counts *tree_chain_counts(const tree_chain *c);
 const local_fit_work *tree_chain_work(const tree_chain *c); /* since create */
