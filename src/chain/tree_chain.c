@@ -41,6 +41,26 @@ struct tree_chain {
     chain_state begin; /* of the block */
 };
 
+int chain_state_init(chain_state *s, const branch_posterior *p)
+{
+    memset(s, 0, sizeof *s);
+    s->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *s->decision);
+    s->cbrt_length = mem_zeros((size_t)p->n_edges, sizeof *s->cbrt_length);
+    s->curvature = mem_zeros((size_t)p->n_edges, sizeof *s->curvature);
+    if (s->decision && s->cbrt_length && s->curvature)
+        return ART_OK;
+    chain_state_free(s);
+    return ART_ERR_NOMEM;
+}
+
+void chain_state_free(chain_state *s)
+{
+    free(s->decision);
+    free(s->cbrt_length);
+    free(s->curvature);
+    memset(s, 0, sizeof *s);
+}
+
 chain_settings chain_defaults(void)
 {
     return (chain_settings){
@@ -66,7 +86,8 @@ size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
 int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_settings *set)
 {
     *out = NULL;
-    if (p->n_taxa < 4)
+    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || !(set->tolerance > 0) ||
+        !(set->near > 0) || (set->jump > 0 && !set->jumps.propose))
         return ART_ERR_USAGE;
     tree_chain *c = mem_zeros(1, sizeof *c);
     if (!c)
@@ -78,7 +99,8 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     c->beta = 1;
     if ((status = branch_solver_create(&c->solver, p)) ||
         (status = local_fit_create(&c->fit, c->solver)) ||
-        (status = branch_moves_create(&c->moves, p, set->radius)))
+        (status = branch_moves_create(&c->moves, p, set->radius)) ||
+        (status = chain_state_init(&c->begin, p)))
         goto out;
     branch_moves_begin(c->moves, c->solver);
     status = ART_ERR_NOMEM;
@@ -89,11 +111,8 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     c->place = mem_zeros(nodes, sizeof *c->place);
     c->probability = mem_zeros(nodes, sizeof *c->probability);
     c->length = mem_zeros(nodes, sizeof *c->length);
-    c->begin.decision = mem_zeros(decisions, sizeof *c->decision);
-    c->begin.cbrt_length = mem_zeros(nodes, sizeof *c->begin.cbrt_length);
-    c->begin.curvature = mem_zeros(nodes, sizeof *c->begin.curvature);
     if (!c->decision || !c->proposed || !c->coin || !c->block || !c->place || !c->probability ||
-        !c->length || !c->begin.decision || !c->begin.cbrt_length || !c->begin.curvature)
+        !c->length)
         goto out;
     *out = c;
     return ART_OK;
@@ -116,9 +135,7 @@ void tree_chain_free(tree_chain *c)
     free(c->place);
     free(c->probability);
     free(c->length);
-    free(c->begin.decision);
-    free(c->begin.cbrt_length);
-    free(c->begin.curvature);
+    chain_state_free(&c->begin);
     free(c);
 }
 
@@ -327,7 +344,8 @@ void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision
 {
     branch_solver *s = c->solver;
     const size_t bytes = ((size_t)c->problem->n_taxa - 3) * sizeof *decision;
-    *out = (chain_proposal){.log_forward = log_q, .moved = memcmp(decision, c->decision, bytes)};
+    *out =
+        (chain_proposal){.log_forward = log_q, .moved = memcmp(decision, c->decision, bytes) != 0};
     if (!out->moved)
         return;
     const double g = s->laplace;

@@ -110,7 +110,8 @@ typedef struct chain_counts {
 
 typedef struct tree_chain tree_chain;
 
-/* Workspace of one thread. The problem is borrowed. ART_ERR_USAGE for fewer than 4 taxa. */
+/* Workspace of one thread. The problem is borrowed. ART_ERR_USAGE for fewer than 4 taxa, and
+ * for settings without sense. */
 int tree_chain_create(tree_chain **out, const branch_posterior *problem, const chain_settings *set);
 void tree_chain_free(tree_chain *c); /* NULL is fine */
 
@@ -140,13 +141,16 @@ void tree_chain_set_beta(tree_chain *c, double beta);
 /* All that the further course depends on, as plain numbers. A chain that was made with the same
  * problem and settings and given these goes on byte for byte as the one that they were taken of. */
 typedef struct chain_state {
-    int32_t *decision;   /* [N-3], the caller's, as the two below */
+    int32_t *decision;   /* [N-3] */
     double *cbrt_length; /* [E] cube roots, by edge number */
     double *curvature;   /* [E] */
     double log_likelihood, log_density, laplace;
     double beta;
     chain_counts counts;
 } chain_state;
+
+int chain_state_init(chain_state *s, const branch_posterior *problem);
+void chain_state_free(chain_state *s); /* safe on a zeroed one */
 
 void tree_chain_save(chain_state *out, const tree_chain *c);
 
