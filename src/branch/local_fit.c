@@ -208,8 +208,7 @@ void local_fit_mark(local_fit *l)
     memset(l->touched, 0, 2 * nodes);
 }
 
-/* Whether the length of the branch above v is not what it was at the mark. */
-static int is_changed(const local_fit *l, int32_t v)
+int local_fit_has_changed(const local_fit *l, int32_t v)
 {
     return l->solver->branch[v].cbrt_length != l->branch[v].cbrt_length;
 }
@@ -222,7 +221,7 @@ void local_fit_undo(local_fit *l)
     memcpy(s->tree.child, l->tree.child, nodes * sizeof *l->tree.child);
     branch_solver_rearranged(s);
     for (int32_t v = 1; v < n_nodes(l); v++)
-        if (is_changed(l, v))
+        if (local_fit_has_changed(l, v))
             branch_solver_set_branch(s, v, l->branch[v].cbrt_length);
     memcpy(s->branch, l->branch, nodes * sizeof *l->branch);
     s->log_likelihood = l->log_likelihood;
@@ -262,12 +261,13 @@ static int is_same(const local_fit *l, int32_t id)
         if (part[i] >= 0 && l->stale[part[i]])
             return 0;
     if (id % 2 != UP)
-        return same_children(t->child[v], old->child[v]) && !is_changed(l, t->child[v][0]) &&
-               !is_changed(l, t->child[v][1]);
+        return same_children(t->child[v], old->child[v]) &&
+               !local_fit_has_changed(l, t->child[v][0]) &&
+               !local_fit_has_changed(l, t->child[v][1]);
     const int32_t above = t->parent[v], beside = topology_sibling(t, v);
     return above == old->parent[v] && beside == topology_sibling(old, v) &&
-           (t->parent[above] == 0) == (old->parent[above] == 0) && !is_changed(l, above) &&
-           !is_changed(l, beside);
+           (t->parent[above] == 0) == (old->parent[above] == 0) &&
+           !local_fit_has_changed(l, above) && !local_fit_has_changed(l, beside);
 }
 
 /* Finds the partials that are no longer what they were, and the branches to look at first. */
@@ -279,8 +279,8 @@ static void compare(local_fit *l)
     branch_solver_rearranged(s);
     for (int32_t i = 0; i <= last; i++) {
         const int32_t v = s->order[i];
-        int differs = t->parent[v] != l->tree.parent[v] || is_changed(l, v);
-        if (is_changed(l, v))
+        int differs = t->parent[v] != l->tree.parent[v] || local_fit_has_changed(l, v);
+        if (local_fit_has_changed(l, v))
             branch_solver_set_branch(s, v, s->branch[v].cbrt_length);
         if (v >= n_taxa) {
             differs |= !same_children(t->child[v], l->tree.child[v]);

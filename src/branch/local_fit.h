@@ -60,6 +60,9 @@ int local_fit_whole(local_fit *l, double tolerance);
  * ART_ERR_NUMERIC if numbers cease to be numbers. */
 int local_fit_near(local_fit *l, double tolerance, int rings);
 
+/* Whether the length of the branch above v is another than at the mark. */
+int local_fit_has_changed(const local_fit *l, int32_t v);
+
 /* Back to the mark. The partials that have changed since are not current then. O(N). */
 void local_fit_undo(local_fit *l);
 

@@ -11,6 +11,12 @@
 
 enum { RESOLUTIONS = 3 };
 
+/* With local fits, a branch that keeps its resolution with at least this probability and whose
+ * surroundings keep their lengths is not scored again for the way back: far changes move
+ * differences of scores by less than 1, and so the logarithm of that probability by less than 1e-4.
+ */
+#define SURE (1 - 1e-4)
+
 /* A branch of S: the probabilities of its three resolutions, the present one first, and the
  * lengths that the other two begin with. */
 typedef struct resolved_branch {
@@ -202,12 +208,26 @@ static void score_branch(tree_chain *c, resolved_branch *b)
     normalise(b->probability, RESOLUTIONS, c->beta);
 }
 
+/* Whether the way back has the same probability as the way there at a branch of S. */
+static int is_untouched(const tree_chain *c, const resolved_branch *b)
+{
+    const topology *t = &c->solver->tree;
+    const int32_t v = b->v;
+    return c->set.local && b->choice == 0 && b->probability[0] >= SURE &&
+           !local_fit_has_changed(c->fit, v) && !local_fit_has_changed(c->fit, t->parent[v]) &&
+           !local_fit_has_changed(c->fit, topology_sibling(t, v)) &&
+           !local_fit_has_changed(c->fit, t->child[v][0]) &&
+           !local_fit_has_changed(c->fit, t->child[v][1]);
+}
+
 /* log p(back) - log p(there), once the changes are made and fitted. */
 static double block_ratio(tree_chain *c)
 {
     double ratio = 0;
     for (int i = 0; i < c->n_block; i++) {
         resolved_branch *b = &c->block[i], back = {.v = b->v};
+        if (is_untouched(c, b))
+            continue;
         score_branch(c, &back);
         ratio += log(back.probability[b->choice]) - log(b->probability[b->choice]);
     }
@@ -386,7 +406,8 @@ static int choose_at_random(void *context, const double *probability, int count)
     return last; /* roundings of the sum */
 }
 
-static void step(tree_chain *c, uint64_t seed, uint32_t chain)
+/* Returns whether the tree is another one. */
+static int step(tree_chain *c, uint64_t seed, uint32_t chain)
 {
     rng r = rng_at(seed, RNG_CHAIN, (uint32_t)c->counts.steps, chain);
     const int32_t n_taxa = c->problem->n_taxa;
@@ -416,9 +437,11 @@ static void step(tree_chain *c, uint64_t seed, uint32_t chain)
         c->counts.interchanged += c->block[i].choice != 0;
     tree_chain_settle(c, &p, accept);
     c->counts.steps++;
+    return accept;
 }
 
-/* The fit of all branches at the end of a block, and whether the block stands. */
+/* The fit of all branches at the end of a block in which the tree changed, and whether the block
+ * stands. */
 static int conclude_block(tree_chain *c, rng *r)
 {
     const double g = c->solver->laplace;
@@ -442,9 +465,10 @@ int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain)
     rng r = rng_at(seed, RNG_CHAIN_BLOCK, (uint32_t)c->counts.blocks, chain);
     if (c->set.local)
         tree_chain_save(&c->begin, c);
+    int changes = 0;
     for (int i = 0; i < c->set.block; i++)
-        step(c, seed, chain);
-    const int status = c->set.local ? conclude_block(c, &r) : ART_OK;
+        changes += step(c, seed, chain);
+    const int status = c->set.local && changes ? conclude_block(c, &r) : ART_OK;
     c->counts.blocks++;
     return status;
 }

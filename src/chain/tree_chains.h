@@ -1,10 +1,10 @@
 /* tree_chains.h: several chains over topologies (tree_chain.h) on a team of threads.
  *
  * Chains come in ladders. The chains of a ladder have the temperatures 0, 1, .. with
- * beta = 1 / (1 + heat temperature), and exchange them: after every block, neighbouring temperatures k and
- * k + 1 of a ladder (k even after even blocks, odd after odd ones) are exchanged with
- * probability min(1, exp((beta_k - beta_k+1) (g_k+1 - g_k))). Chains of temperature 0 have
- * the target exp g; hot ones pass between its peaks. Ladders know nothing of each other.
+ * beta = 1 / (1 + heat temperature), and exchange them: after every block, neighbouring
+ * temperatures k and k + 1 of a ladder (k even after even blocks, odd after odd ones) are exchanged
+ * with probability min(1, exp((beta_k - beta_k+1) (g_k+1 - g_k))). Chains of temperature 0 have the
+ * target exp g; hot ones pass between its peaks. Ladders know nothing of each other.
  *
  *     tree_chains *x;
  *     chains_settings set = {chain_defaults(), seed, .ladders = 4, .temperatures = 1};
@@ -57,9 +57,9 @@ typedef struct chain_record {
 /* Not 0: the run ends after this block, whose other states are visited still. */
 typedef int chain_visit(void *context, const chain_record *state);
 
-/* So many blocks of every chain; then exchanges; then the states of all chains are visited, by ladder
- * and in it by temperature. visit may be NULL. ART_ERR_STOPPED if a visit ended it; the first
- * error of a chain. */
+/* So many blocks of every chain; then exchanges; then the states of all chains are visited, by
+ * ladder and in it by temperature. visit may be NULL. ART_ERR_STOPPED if a visit ended it; the
+ * first error of a chain. */
 int tree_chains_run(tree_chains *x, int64_t blocks, chain_visit *visit, void *context);
 
 int tree_chains_count(const tree_chains *x);
@@ -69,7 +69,7 @@ const tree_chain *tree_chains_at(const tree_chains *x, int chain);
  * and given these go on byte for byte as those that they were taken of. */
 typedef struct chains_state {
     int n_chains;
-    chain_state *chain; /* [n_chains] */
+    chain_state *chain;   /* [n_chains] */
     int32_t *temperature; /* [n_chains] */
     int64_t blocks;
     int64_t exchanges, exchanged; /* tried, made */
