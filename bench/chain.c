@@ -141,8 +141,13 @@ static int run(work *w, double limit)
            (double)n->resolved / spent, (double)n->interchanged / spent);
     const size_t skip = w->count / 10;
     const double size = effective_size(w->g + skip, w->count - skip);
-    printf("g\tlast %.3f, effective sample size %.1f, %.2f/s\n", w->g[w->count - 1], size,
-           size / spent);
+    double mean = 0, variance = 0;
+    for (size_t i = skip; i < w->count; i++)
+        mean += w->g[i] / (double)(w->count - skip);
+    for (size_t i = skip; i < w->count; i++)
+        variance += (w->g[i] - mean) * (w->g[i] - mean) / (double)(w->count - skip);
+    printf("g\tmean %.3f (%.3f), effective sample size %.1f, %.2f/s\n", mean, sqrt(variance / size),
+           size, size / spent);
     printf(
         "blocks\t%lld, %.3f of them returned; g changed by %.2g (root mean square), %.2g at most\n",
         (long long)n->blocks, (double)n->returned / (double)n->blocks,

@@ -2,6 +2,7 @@
  * frequencies of its states. */
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/memory.h"
 #include "support/problem.h"
 
 #include "artreeformer.h"
@@ -539,6 +540,44 @@ static void same_on_any_threads_and_resumed(void **state)
     problem_free(&p);
 }
 
+/* Every allocation may fail; after create there is none. */
+static void memory(void **state)
+{
+    (void)state;
+    problem p = problem_random(N, 60, CHAINS, 3);
+    subst_model m = model_of("JC", NULL);
+    branch_posterior data;
+    check_status(branch_posterior_init(&data, &p.alignment, NULL, &m, RATE));
+    const chains_settings set = {chain_defaults(), 1, .ladders = 1, .temperatures = 2, .heat = 0.5};
+    for (long k = 1;; k++) {
+        tree_chains *x;
+        memory_fail_at(k);
+        const int status = tree_chains_create(&x, &data, &set, NULL);
+        memory_fail_at(0);
+        if (status != ART_OK) {
+            assert_int_equal(status, ART_ERR_NOMEM);
+            assert_null(x);
+            continue;
+        }
+        assert_true(k > 30);
+        const long before = memory_count();
+        for (int i = 0; i < 2; i++)
+            check_status(tree_chains_start(x, i, p.decision + i * (N - 3), p.length + i * EDGES));
+        check_status(tree_chains_run(x, 3, NULL, NULL));
+        assert_int_equal(memory_count(), before);
+        tree_chains_free(x);
+        break;
+    }
+    for (long k = 1; k < 8; k++) {
+        chains_state s;
+        memory_fail_at(k);
+        assert_int_equal(chains_state_init(&s, &data, 2), ART_ERR_NOMEM);
+        memory_fail_at(0);
+    }
+    branch_posterior_free(&data);
+    problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +587,7 @@ int main(void)
         cmocka_unit_test(frequencies),
         cmocka_unit_test(tempering_leaves_the_cold_chains_right),
         cmocka_unit_test(same_on_any_threads_and_resumed),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ chain_settings chain_defaults(void)
         .subtrees = 0.2,
         .radius = 5,
         .tolerance = 1e-5,
-        .block = 20,
+        .block = 50,
         .local = 1,
         .near = 1e-3,
         .rings = 1,

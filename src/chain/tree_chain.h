@@ -82,7 +82,7 @@ typedef struct chain_settings {
     chain_jumps jumps; /* borrowed */
 } chain_settings;
 
-/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance 1e-5, blocks of 20 steps, local fits
+/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance 1e-5, blocks of 50 steps, local fits
  * within 1e-3 from 1 ring. */
 chain_settings chain_defaults(void);
 
