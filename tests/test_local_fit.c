@@ -54,7 +54,8 @@ static void rearrange(bench *b, rng *r, int is_spr)
 {
     topology *t = &b->tree->tree;
     for (;;) {
-        const int32_t v = 1 + (int32_t)rng_below(r, NODES - 1), w = 1 + (int32_t)rng_below(r, NODES - 1);
+        const int32_t v = 1 + (int32_t)rng_below(r, NODES - 1),
+                      w = 1 + (int32_t)rng_below(r, NODES - 1);
         if (!is_spr && topology_has_nni(t, v)) {
             topology_nni(t, v, w % 2);
             return;
@@ -105,7 +106,8 @@ static void check_partials(bench *b)
 static void courses(void **state)
 {
     (void)state;
-    static const char *const models[] = {"JC", "GTR{1.2,3.1,0.8,0.9,4.2,1}+F{0.3,0.15,0.2,0.35}+G4{0.7}",
+    static const char *const models[] = {"JC",
+                                         "GTR{1.2,3.1,0.8,0.9,4.2,1}+F{0.3,0.15,0.2,0.35}+G4{0.7}",
                                          "HKY{2.5}+F{0.3,0.15,0.2,0.35}+I{0.1}"};
     for (int k = 0; k < 3; k++) {
         bench b;
@@ -163,8 +165,8 @@ static void undo_is_exact(void **state)
     bench_free(&b);
 }
 
-/* One interchange that may be proposed, fitted near: g is wrong by less than 0.01 on average with the
- * tolerance that chains have by default. */
+/* One interchange that may be proposed, fitted near: g is wrong by less than 0.01 on average with
+ * the tolerance that chains have by default. */
 static void one_change(void **state)
 {
     (void)state;
