@@ -17,6 +17,12 @@
 
 enum { MOST_TAXA = 8, MOST_NODES = 2 * MOST_TAXA - 2, MOST_TREES = 945, MOST_CHOICES = 8 };
 
+#ifdef ART_SANITIZED /* ten times slower: less of the same */
+enum { SAMPLES = 1000, FREQUENCY_TAXA = 6, LEAST_CLASSES = 5 };
+#else
+enum { SAMPLES = 5000, FREQUENCY_TAXA = 7, LEAST_CLASSES = 8 };
+#endif
+
 #define RATE       10.0
 #define START      0.1
 #define EXACT_MODE 1e-12 /* nats: what is left of such a fit is rounding */
@@ -390,7 +396,7 @@ static void check_frequencies(const samples *s, int ladders)
         chi += (rest_seen - rest) * (rest_seen - rest) / rest;
     }
     const double degrees = classes - 1;
-    assert_true(classes >= 8);
+    assert_true(classes >= LEAST_CLASSES);
     /* four standard deviations; the seed is fixed, so this does not fail by chance */
     check_near(chi / time, degrees, 4 * sqrt(2 * degrees));
 }
@@ -425,7 +431,7 @@ static void frequencies(void **state)
 {
     (void)state;
     static const int SITES[] = {[5] = 30, [6] = 10, [7] = 16}; /* many trees matter, not alike */
-    for (int n_taxa = 5; n_taxa <= 7; n_taxa++) {
+    for (int n_taxa = 5; n_taxa <= FREQUENCY_TAXA; n_taxa++) {
         bench b;
         bench_init(&b, n_taxa, SITES[n_taxa], n_taxa == 6 ? "K80{2.5}+G2{0.5}" : "JC");
         /* the two kinds each alone, and all together */
@@ -436,7 +442,7 @@ static void frequencies(void **state)
             set.chain.subtrees = kinds == 0 ? 0 : kinds == 1 ? 1 : 0.3;
             set.chain.jump = kinds == 2 ? 0.1 : 0;
             set.chain.jumps = (chain_jumps){density_propose, density_log_q, &b};
-            run_and_check(&b, &set, 5000);
+            run_and_check(&b, &set, SAMPLES);
         }
         bench_free(&b);
     }
@@ -449,7 +455,7 @@ static void tempering_leaves_the_cold_chains_right(void **state)
     bench_init(&b, 6, 14, "JC");
     chains_settings set = {chain_defaults(), 6, .ladders = 2, .temperatures = 3, .heat = 0.5};
     set.chain.block = 6;
-    run_and_check(&b, &set, 5000);
+    run_and_check(&b, &set, SAMPLES);
     bench_free(&b);
 }
 
