@@ -28,8 +28,11 @@ enum rng_purpose {
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */
     RNG_SAMPLE_BRANCH = 14,
-    RNG_SCREEN = 15,   /* which draws with small weights are kept */
-    RNG_RESAMPLE = 16, /* which draws form the posterior sample */
+    RNG_SCREEN = 15,      /* which draws with small weights are kept */
+    RNG_RESAMPLE = 16,    /* which draws form the posterior sample */
+    RNG_CHAIN = 20,       /* a step of a Markov chain over topologies; 17 to 19 are not used yet */
+    RNG_CHAIN_BLOCK = 21, /* whether a block of such steps is accepted */
+    RNG_CHAIN_SWAP = 22,  /* exchanges between temperatures of such chains */
 };
 
 typedef struct rng {

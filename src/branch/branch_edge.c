@@ -67,6 +67,19 @@ static void rescale(partial *out, size_t first, size_t tiles)
     }
 }
 
+/* out = x + y; NULL is all zeros. */
+static void add_shifts(int32_t *restrict out, const int32_t *x, const int32_t *y, size_t n)
+{
+    if (x && y) {
+        for (size_t k = 0; k < n; k++)
+            out[k] = x[k] + y[k];
+    } else if (x || y) {
+        memcpy(out, x ? x : y, n * sizeof *out);
+    } else {
+        memset(out, 0, n * sizeof *out);
+    }
+}
+
 void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
                        const double *py, const branch_posterior *p, size_t first, size_t tiles)
 {
@@ -79,8 +92,8 @@ void partial_join_part(partial *out, const partial *x, const double *px, const p
     if (!out->shifted)
         memset(out->shift, 0, p->tiles * TILE * sizeof *out->shift);
     out->shifted = 1;
-    for (size_t k = first * TILE; k < (first + tiles) * TILE; k++)
-        out->shift[k] = partial_shift(x, k) + partial_shift(y, k);
+    add_shifts(out->shift + first * TILE, x->shifted ? x->shift + first * TILE : NULL,
+               y->shifted ? y->shift + first * TILE : NULL, tiles * TILE);
     if (low)
         rescale(out, first, tiles);
 }

@@ -31,6 +31,8 @@ struct branch_moves {
     double base;                /* the score without the branches that change */
     double rough;               /* the score of the last move with one branch fitted */
     double cutoff;              /* of the subtree moves that are being scored */
+    double worth;               /* the score from which on a subtree move is visited */
+    int nearest;                /* the distance from which on insertions are scored */
     int32_t from;               /* the branch that is being moved, as the node below it */
     int64_t scored;
     branch_move_visit *visit;
@@ -208,9 +210,9 @@ static int next_branches(const topology *t, directed_branch w, directed_branch n
  * inserted, and two whose partials are joined to take the next step through the tree. */
 enum { MOVED, NEAR, FAR, ALONG, BESIDE };
 
-/* Scores the insertion of the moved branch into the middle of w, with the partial `near` at the
- * near end of w. */
-static void try_insertion(branch_moves *m, directed_branch w, const partial *near)
+/* The score of the insertion of the moved branch into the middle of w, with the partial `near` at
+ * the near end of w. */
+static double try_insertion(branch_moves *m, directed_branch w, const partial *near)
 {
     const branch_settings *set = &m->problem->set;
     const branch_state whole = m->solver->branch[w.v];
@@ -228,14 +230,12 @@ static void try_insertion(branch_moves *m, directed_branch w, const partial *nea
     m->rough = score;
     const double changes = set->spr_per_change * m->problem->n_sites;
     if (score < m->cutoff - set->spr_slack - changes * length_scale_length(whole.cbrt_length))
-        return;
+        return score;
     fit(m, a, join(m, 0, b, moved));
     fit(m, b, join(m, 0, a, moved));
     fit(m, moved, join(m, 0, a, b));
     score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
-    score += own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
-    if (score >= m->cutoff)
-        m->visit(m->context, m->from, w.v, score);
+    return score + own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
 }
 
 /* Scores the insertion into w, at a distance of `depth`, and into all branches beyond it within
@@ -244,8 +244,11 @@ static void try_insertions_from(branch_moves *m, directed_branch w, const partia
 {
     const branch_solver *s = m->solver;
     directed_branch next[2];
-    if (depth > 1)
-        try_insertion(m, w, near);
+    if (depth >= m->nearest) {
+        const double score = try_insertion(m, w, near);
+        if (score >= m->worth)
+            m->visit(m->context, m->from, w.v, score);
+    }
     if (depth == m->radius || !next_branches(&s->tree, w, next))
         return;
     for (int i = 0; i < 2; i++) {
@@ -286,7 +289,8 @@ static void try_moves_of(branch_moves *m, directed_branch cut, const directed_br
 int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visit, void *context)
 {
     const topology *t = &m->solver->tree;
-    m->cutoff = cutoff;
+    m->cutoff = m->worth = cutoff;
+    m->nearest = 2;
     m->scored = 0;
     m->visit = visit;
     m->context = context;
@@ -298,5 +302,21 @@ int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visi
             if (next_branches(t, opposite, side))
                 try_moves_of(m, (directed_branch){v, up}, side);
         }
+    return m->scored;
+}
+
+int64_t branch_moves_places(branch_moves *m, int32_t v, int up, double cutoff,
+                            branch_move_visit *visit, void *context)
+{
+    const directed_branch opposite = {v, !up};
+    directed_branch side[2];
+    m->cutoff = cutoff;
+    m->worth = -HUGE_VAL;
+    m->nearest = 1;
+    m->scored = 0;
+    m->visit = visit;
+    m->context = context;
+    if (next_branches(&m->solver->tree, opposite, side))
+        try_moves_of(m, (directed_branch){v, up}, side);
     return m->scored;
 }

@@ -184,11 +184,17 @@ static void pass(branch_solver *s, int both)
     }
 }
 
+/* The log-likelihood, taken at the branch above v, whose two partials are current. */
+static double value_at(branch_solver *s, int32_t v)
+{
+    set_edge(s, v);
+    return branch_edge_log_likelihood(&s->edge, s->branch[v].cbrt_length);
+}
+
 /* The log-likelihood, taken at the top branch, once all of down is current. */
 static double value_at_top(branch_solver *s)
 {
-    set_edge(s, top_node(s));
-    return branch_edge_log_likelihood(&s->edge, s->branch[top_node(s)].cbrt_length);
+    return value_at(s, top_node(s));
 }
 
 double branch_solver_value(branch_solver *s)
@@ -229,9 +235,7 @@ static double sweep(branch_solver *s, double enough)
                 s->up[v].shifted = 0;
                 join_up(s, v, 0, p->tiles);
             }
-            set_edge(s, v);
-            gain += branch_edge_improve(&s->edge, &s->branch[v], enough);
-            set_cbrt_length(s, v, s->branch[v].cbrt_length);
+            gain += branch_solver_improve(s, v, enough);
         } else if (~v >= p->n_taxa) {
             s->down[~v].shifted = 0;
             join_down(s, ~v, 0, p->tiles);
@@ -240,14 +244,13 @@ static double sweep(branch_solver *s, double enough)
     return gain;
 }
 
-/* The results, once all of down is current. */
-static int conclude(branch_solver *s)
+int branch_solver_conclude(branch_solver *s, int32_t v)
 {
-    s->log_likelihood = value_at_top(s);
+    s->log_likelihood = value_at(s, v);
     s->log_density = branch_solver_density(s, s->log_likelihood);
     s->laplace = s->log_density;
-    for (int32_t v = 1; v < n_nodes(s->problem); v++)
-        s->laplace += 0.5 * log(2 * M_PI / s->branch[v].curvature);
+    for (int32_t u = 1; u < n_nodes(s->problem); u++)
+        s->laplace += 0.5 * log(2 * M_PI / s->branch[u].curvature);
     return isfinite(s->laplace) ? ART_OK : ART_ERR_NUMERIC;
 }
 
@@ -258,7 +261,7 @@ int branch_solver_inspect(branch_solver *s)
         set_edge(s, v);
         branch_edge_inspect(&s->edge, &s->branch[v]);
     }
-    return conclude(s);
+    return branch_solver_conclude(s, top_node(s));
 }
 
 int branch_solver_mode(branch_solver *s, double tolerance)
@@ -269,5 +272,35 @@ int branch_solver_mode(branch_solver *s, double tolerance)
     pass(s, 0);
     for (s->sweeps = 0; s->sweeps < s->problem->set.sweeps && gain >= tolerance; s->sweeps++)
         gain = sweep(s, enough);
-    return conclude(s);
+    return branch_solver_conclude(s, top_node(s));
+}
+
+void branch_solver_rearranged(branch_solver *s)
+{
+    topology_postorder(s->order, &s->tree);
+    walk(s);
+}
+
+void branch_solver_set_branch(branch_solver *s, int32_t v, double cbrt_length)
+{
+    set_cbrt_length(s, v, cbrt_length);
+}
+
+void branch_solver_join(branch_solver *s, int32_t v, int up)
+{
+    if (up) {
+        s->up[v].shifted = 0;
+        join_up(s, v, 0, s->problem->tiles);
+    } else {
+        s->down[v].shifted = 0;
+        join_down(s, v, 0, s->problem->tiles);
+    }
+}
+
+double branch_solver_improve(branch_solver *s, int32_t v, double enough)
+{
+    set_edge(s, v);
+    const double gain = branch_edge_improve(&s->edge, &s->branch[v], enough);
+    set_cbrt_length(s, v, s->branch[v].cbrt_length);
+    return gain;
 }

@@ -92,4 +92,23 @@ int branch_solver_inspect(branch_solver *s);
  * needs current up[v] and down[v]. */
 void branch_solver_slopes(double out[2], branch_solver *s, int32_t v);
 
+/* The parts of which the above is made, for those who change a tree a little at a time and know
+ * which partials are current (local_fit.h). */
+
+/* After s->tree was rearranged in place: the orders of its nodes. O(N). */
+void branch_solver_rearranged(branch_solver *s);
+
+/* The length of the branch above v. */
+void branch_solver_set_branch(branch_solver *s, int32_t v, double cbrt_length);
+
+/* Makes up[v] (v not the top) or down[v] (v no leaf) from the two partials that it is made of. */
+void branch_solver_join(branch_solver *s, int32_t v, int up);
+
+/* branch_edge_improve of the branch above v, whose two partials are current. */
+double branch_solver_improve(branch_solver *s, int32_t v, double enough);
+
+/* The results of branch_solver_mode for the present lengths and the curvatures last seen, the
+ * likelihood taken at the branch above v, whose two partials are current. O(N). */
+int branch_solver_conclude(branch_solver *s, int32_t v);
+
 #endif

@@ -1,0 +1,226 @@
+/* How fast the chain over topologies (chain/tree_chain.h) is, and how exact:
+ *
+ *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
+ *
+ *     seed, coin, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
+ *     start=FILE    begins at the tree in FILE; where there is none, at the end of a climb, which
+ * is then written there
+ *
+ * One chain on one thread, from the end of one climb (collapsed/search_worker.h); exponential
+ * branches of mean 0.1. Prints how many steps of each kind were made, proposed another tree and
+ * were accepted; interchanges (changed branches in accepted proposals) and resolved branches a
+ * second; the effective sample size of g; what a fit of all branches changes of it. Times are
+ * processor time. */
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "branch/local_fit.h"
+#include "chain/tree_chain.h"
+#include "collapsed/search_worker.h"
+#include "jobs/dataset.h"
+#include "subst/model_string.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PRIOR_RATE 10.0
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct work {
+    dataset data;
+    subst_model model;
+    branch_posterior problem;
+    fitted_tree start;
+    uint64_t seed;
+    chain_settings set;
+    const char *start_file;
+    double *g; /* [room] by block */
+    size_t count, room;
+} work;
+
+static int read_start(work *w)
+{
+    FILE *f = w->start_file ? fopen(w->start_file, "r") : NULL;
+    int whole = f != NULL;
+    for (int i = 0; whole && i < w->problem.n_taxa - 3; i++)
+        whole = fscanf(f, "%d", &w->start.decision[i]) == 1;
+    for (int e = 0; whole && e < w->problem.n_edges; e++)
+        whole = fscanf(f, "%lf", &w->start.length[e]) == 1;
+    if (f)
+        fclose(f);
+    return whole;
+}
+
+static void write_start(const work *w)
+{
+    FILE *f = w->start_file ? fopen(w->start_file, "w") : NULL;
+    for (int i = 0; f && i < w->problem.n_taxa - 3; i++)
+        fprintf(f, "%d\n", w->start.decision[i]);
+    for (int e = 0; f && e < w->problem.n_edges; e++)
+        fprintf(f, "%.17g\n", w->start.length[e]);
+    if (f)
+        fclose(f);
+}
+
+static int climb(work *w)
+{
+    search_worker s;
+    int64_t scored = 0;
+    if (read_start(w))
+        return ART_OK;
+    const double begin = seconds();
+    const collapsed_settings set = collapsed_defaults(w->seed);
+    int status = search_worker_init(&s, &w->problem, &w->data.alignment, w->data.row, &set.search);
+    if (status)
+        return status;
+    const int fits = search_climb(&s, &w->start, rng_at(w->seed, RNG_START, 0, 0), &scored);
+    status = w->start.status;
+    search_worker_free(&s);
+    printf("climb\t%.1f s, %d fits, g %.3f\n", seconds() - begin, fits, w->start.laplace);
+    write_start(w);
+    return status;
+}
+
+/* The effective size of a series: n / (1 + 2 sum of autocorrelations), the sum over pairs of lags
+ * as long as they are positive (Geyer 1992). */
+static double effective_size(const double *x, size_t n)
+{
+    double mean = 0, variance = 0, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        variance += (x[i] - mean) * (x[i] - mean);
+    for (size_t lag = 1; variance > 0 && lag + 1 < n; lag += 2) {
+        double pair = 0;
+        for (size_t k = lag; k < lag + 2; k++)
+            for (size_t i = 0; i + k < n; i++)
+                pair += (x[i] - mean) * (x[i + k] - mean) / variance;
+        if (pair <= 0)
+            break;
+        sum += pair;
+    }
+    return (double)n / (1 + 2 * sum);
+}
+
+static int run(work *w, double limit)
+{
+    tree_chain *c;
+    int status = tree_chain_create(&c, &w->problem, &w->set);
+    if (status)
+        return status;
+    status = tree_chain_start(c, w->start.decision, w->start.length);
+    const double begin = seconds();
+    double spent = 0;
+    while (!status && (spent = seconds() - begin) < limit) {
+        status = tree_chain_block(c, w->seed, 0);
+        double *g = mem_grow(w->g, &w->room, w->count, sizeof *g);
+        if (!g)
+            status = ART_ERR_NOMEM;
+        if (!status) {
+            w->g = g;
+            w->g[w->count++] = tree_chain_laplace(c);
+        }
+    }
+    const chain_counts *n = tree_chain_counts(c);
+    static const char *const kinds[] = {"interchanges", "subtree", "jump"};
+    for (int k = 0; k < CHAIN_JUMP; k++)
+        printf("%s\t%lld steps, %lld to another tree, %.3f of these accepted\n", kinds[k],
+               (long long)n->tried[k], (long long)n->moved[k],
+               (double)n->accepted[k] / fmax(1, (double)n->moved[k]));
+    printf("speed\t%.1f steps/s, %.1f resolved/s, %.1f interchanges/s\n", (double)n->steps / spent,
+           (double)n->resolved / spent, (double)n->interchanged / spent);
+    const size_t skip = w->count / 10;
+    const double size = effective_size(w->g + skip, w->count - skip);
+    double mean = 0, variance = 0;
+    for (size_t i = skip; i < w->count; i++)
+        mean += w->g[i] / (double)(w->count - skip);
+    for (size_t i = skip; i < w->count; i++)
+        variance += (w->g[i] - mean) * (w->g[i] - mean) / (double)(w->count - skip);
+    printf("g\tmean %.3f (%.3f), effective sample size %.1f, %.2f/s\n", mean, sqrt(variance / size),
+           size, size / spent);
+    printf(
+        "blocks\t%lld, %.3f of them returned; g changed by %.2g (root mean square), %.2g at most\n",
+        (long long)n->blocks, (double)n->returned / (double)n->blocks,
+        sqrt(n->drift_squares / (double)n->blocks), n->drift);
+    const local_fit_work *done = tree_chain_work(c);
+    printf("work per step\t%.1f partials, %.1f branches fitted, %.1f sweeps\n",
+           (double)done->joins / (double)n->steps, (double)done->fits / (double)n->steps,
+           (double)done->sweeps / (double)n->steps);
+    tree_chain_free(c);
+    return status;
+}
+
+static int set_option(work *w, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    const size_t n = equals ? (size_t)(equals - text) : 0;
+    const struct {
+        const char *name;
+        double *number;
+        int *count;
+    } names[] = {{"coin", &w->set.coin, NULL},     {"subtrees", &w->set.subtrees, NULL},
+                 {"radius", NULL, &w->set.radius}, {"tolerance", &w->set.tolerance, NULL},
+                 {"near", &w->set.near, NULL},     {"rings", NULL, &w->set.rings},
+                 {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local}};
+    if (n == 5 && !memcmp(text, "start", n))
+        w->start_file = equals + 1;
+    else if (n == 4 && !memcmp(text, "seed", n))
+        w->seed = strtoull(equals + 1, NULL, 10);
+    else {
+        size_t i = 0;
+        while (i < sizeof names / sizeof *names &&
+               (strlen(names[i].name) != n || memcmp(names[i].name, text, n) != 0))
+            i++;
+        if (i == sizeof names / sizeof *names)
+            return ART_ERR_USAGE;
+        if (names[i].number)
+            *names[i].number = strtod(equals + 1, NULL);
+        else
+            *names[i].count = (int)strtol(equals + 1, NULL, 10);
+    }
+    return ART_OK;
+}
+
+int main(int argc, char **argv)
+{
+    work w = {.seed = 1, .set = chain_defaults()};
+    diag d;
+    int status = argc < 4 ? ART_ERR_USAGE : ART_OK;
+    for (int i = 4; i < argc && !status; i++)
+        status = set_option(&w, argv[i]);
+    if (status) {
+        fprintf(stderr, "usage: bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]\n");
+        return 2;
+    }
+    diag_init(&d);
+    status = dataset_read(&w.data, argv[1], NULL, NULL, &d);
+    if (!status)
+        status = model_string_parse(&w.model, argv[2], &w.data.alignment, &d);
+    if (!status)
+        status = branch_posterior_init(&w.problem, &w.data.alignment, w.data.row, &w.model,
+                                       branch_prior_exponential(PRIOR_RATE));
+    if (!status)
+        status = fitted_tree_init(&w.start, &w.problem);
+    if (!status) {
+        printf("data\t%d taxa, %zu patterns\n", w.problem.n_taxa, w.problem.n_patterns);
+        status = climb(&w);
+    }
+    if (!status)
+        status = run(&w, strtod(argv[3], NULL));
+    for (size_t i = 0; i < d.count && status; i++)
+        fprintf(stderr, "%s\n", d.message[i].text);
+    fitted_tree_free(&w.start);
+    branch_posterior_free(&w.problem);
+    dataset_free(&w.data);
+    diag_free(&d);
+    free(w.g);
+    return status ? 1 : 0;
+}

@@ -1,0 +1,557 @@
+#include "chain/tree_chain.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "branch/branch_moves.h"
+#include "branch/length_scale.h"
+#include "tree/rearrange.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RESOLUTIONS = 3 };
+
+/* With local fits, a branch that keeps its resolution with at least this probability and whose
+ * surroundings keep their lengths is not scored again for the way back: far changes move
+ * differences of scores by less than 1, and so the logarithm of that probability by less than 1e-4.
+ */
+#define SURE (1 - 1e-4)
+
+/* A branch of S: the probabilities of its three resolutions, the present one first, and the
+ * lengths that the other two begin with. */
+typedef struct resolved_branch {
+    int32_t v;
+    int choice;
+    double probability[RESOLUTIONS];
+    int32_t node[RESOLUTIONS - 1][NNI_BRANCHES];
+    double length[RESOLUTIONS - 1][NNI_BRANCHES];
+} resolved_branch;
+
+struct tree_chain {
+    const branch_posterior *problem;
+    chain_settings set;
+    branch_solver *solver;
+    local_fit *fit;
+    branch_moves *moves;
+    double beta;
+    chain_counts counts;
+    int32_t *decision;      /* [N-3] of the state */
+    int32_t *proposed;      /* [N-3] */
+    uint8_t *coin;          /* [nodes] */
+    resolved_branch *block; /* [N-3] S */
+    int n_block;
+    int32_t *place;      /* [nodes] where a subtree may be put; 0 is where it is */
+    double *probability; /* [nodes] */
+    int n_places;
+    double *length;    /* [nodes] */
+    chain_state begin; /* of the block */
+};
+
+int chain_state_init(chain_state *s, const branch_posterior *p)
+{
+    memset(s, 0, sizeof *s);
+    s->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *s->decision);
+    s->cbrt_length = mem_zeros((size_t)p->n_edges, sizeof *s->cbrt_length);
+    s->curvature = mem_zeros((size_t)p->n_edges, sizeof *s->curvature);
+    if (s->decision && s->cbrt_length && s->curvature)
+        return ART_OK;
+    chain_state_free(s);
+    return ART_ERR_NOMEM;
+}
+
+void chain_state_free(chain_state *s)
+{
+    free(s->decision);
+    free(s->cbrt_length);
+    free(s->curvature);
+    memset(s, 0, sizeof *s);
+}
+
+chain_settings chain_defaults(void)
+{
+    return (chain_settings){
+        .coin = 0.25,
+        .subtrees = 0.2,
+        .radius = 5,
+        .tolerance = 1e-5,
+        .block = 50,
+        .local = 1,
+        .near = 1e-3,
+        .rings = 1,
+    };
+}
+
+size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
+{
+    const size_t nodes = (size_t)topology_nodes(p->n_taxa);
+    return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->radius) +
+           nodes * (1 + 4 * sizeof(double) + 4 * sizeof(int32_t)) +
+           (size_t)p->n_taxa * sizeof(resolved_branch);
+}
+
+int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_settings *set)
+{
+    *out = NULL;
+    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || !(set->tolerance > 0) ||
+        !(set->near > 0) || (set->jump > 0 && !set->jumps.propose))
+        return ART_ERR_USAGE;
+    tree_chain *c = mem_zeros(1, sizeof *c);
+    if (!c)
+        return ART_ERR_NOMEM;
+    const size_t nodes = (size_t)topology_nodes(p->n_taxa), decisions = (size_t)p->n_taxa - 3;
+    int status;
+    c->problem = p;
+    c->set = *set;
+    c->beta = 1;
+    if ((status = branch_solver_create(&c->solver, p)) ||
+        (status = local_fit_create(&c->fit, c->solver)) ||
+        (status = branch_moves_create(&c->moves, p, set->radius)) ||
+        (status = chain_state_init(&c->begin, p)))
+        goto out;
+    branch_moves_begin(c->moves, c->solver);
+    status = ART_ERR_NOMEM;
+    c->decision = mem_zeros(decisions, sizeof *c->decision);
+    c->proposed = mem_zeros(decisions, sizeof *c->proposed);
+    c->coin = mem_zeros(nodes, 1);
+    c->block = mem_zeros(decisions, sizeof *c->block);
+    c->place = mem_zeros(nodes, sizeof *c->place);
+    c->probability = mem_zeros(nodes, sizeof *c->probability);
+    c->length = mem_zeros(nodes, sizeof *c->length);
+    if (!c->decision || !c->proposed || !c->coin || !c->block || !c->place || !c->probability ||
+        !c->length)
+        goto out;
+    *out = c;
+    return ART_OK;
+out:
+    tree_chain_free(c);
+    return status;
+}
+
+void tree_chain_free(tree_chain *c)
+{
+    if (!c)
+        return;
+    branch_moves_free(c->moves);
+    local_fit_free(c->fit);
+    branch_solver_free(c->solver);
+    free(c->decision);
+    free(c->proposed);
+    free(c->coin);
+    free(c->block);
+    free(c->place);
+    free(c->probability);
+    free(c->length);
+    chain_state_free(&c->begin);
+    free(c);
+}
+
+static int32_t n_nodes(const tree_chain *c)
+{
+    return topology_nodes(c->problem->n_taxa);
+}
+
+int tree_chain_start(tree_chain *c, const int32_t *decision, const double *length)
+{
+    memcpy(c->decision, decision, ((size_t)c->problem->n_taxa - 3) * sizeof *decision);
+    c->counts = (chain_counts){0};
+    c->beta = 1;
+    branch_solver_set(c->solver, decision, length);
+    return local_fit_whole(c->fit, c->set.tolerance);
+}
+
+/* The fit of a tree that is a change of the state. */
+static int refit(tree_chain *c)
+{
+    const int status = c->set.local ? local_fit_near(c->fit, c->set.near, c->set.rings)
+                                    : local_fit_whole(c->fit, c->set.tolerance);
+    c->counts.failed += status != ART_OK;
+    return status;
+}
+
+/* Probabilities proportional to exp(beta score), in place. */
+static void normalise(double *score, int count, double beta)
+{
+    double top = -HUGE_VAL, sum = 0;
+    for (int i = 0; i < count; i++)
+        top = fmax(top, score[i]);
+    for (int i = 0; i < count; i++)
+        sum += score[i] = exp(beta * (score[i] - top)); /* a score that is none counts 0 .. */
+    for (int i = 0; i < count; i++)
+        score[i] /= sum;
+}
+
+/* .. like one of -inf. */
+static double as_score(double score)
+{
+    return isfinite(score) ? score : -HUGE_VAL;
+}
+
+/* Whether an inner branch that shares an end with that above v has a coin. */
+static int has_near_coin(const topology *t, const uint8_t *coin, int32_t v)
+{
+    const int32_t near[] = {t->child[v][0], t->child[v][1], topology_sibling(t, v), t->parent[v]};
+    for (int i = 0; i < 4; i++)
+        if (topology_has_nni(t, near[i]) && coin[near[i]])
+            return 1;
+    return 0;
+}
+
+static void score_branch(tree_chain *c, resolved_branch *b)
+{
+    local_fit_around(c->fit, b->v);
+    b->probability[0] = c->solver->laplace;
+    for (int which = 0; which < 2; which++) {
+        b->probability[1 + which] =
+            as_score(branch_moves_nni(c->moves, b->v, which, c->solver->laplace));
+        branch_moves_fitted(b->node[which], b->length[which], c->moves);
+    }
+    normalise(b->probability, RESOLUTIONS, c->beta);
+}
+
+/* Whether the way back has the same probability as the way there at a branch of S. */
+static int is_untouched(const tree_chain *c, const resolved_branch *b)
+{
+    const topology *t = &c->solver->tree;
+    const int32_t v = b->v;
+    return c->set.local && b->choice == 0 && b->probability[0] >= SURE &&
+           !local_fit_has_changed(c->fit, v) && !local_fit_has_changed(c->fit, t->parent[v]) &&
+           !local_fit_has_changed(c->fit, topology_sibling(t, v)) &&
+           !local_fit_has_changed(c->fit, t->child[v][0]) &&
+           !local_fit_has_changed(c->fit, t->child[v][1]);
+}
+
+/* log p(back) - log p(there), once the changes are made and fitted. */
+static double block_ratio(tree_chain *c)
+{
+    double ratio = 0;
+    for (int i = 0; i < c->n_block; i++) {
+        resolved_branch *b = &c->block[i], back = {.v = b->v};
+        if (is_untouched(c, b))
+            continue;
+        score_branch(c, &back);
+        ratio += log(back.probability[b->choice]) - log(b->probability[b->choice]);
+    }
+    return ratio;
+}
+
+void tree_chain_interchanges(tree_chain *c, chain_proposal *out, const uint8_t *coin,
+                             chain_choose *choose, void *context)
+{
+    branch_solver *s = c->solver;
+    topology *t = &s->tree;
+    *out = (chain_proposal){0};
+    c->n_block = 0;
+    for (int32_t v = t->n_taxa; v < n_nodes(c); v++)
+        if (topology_has_nni(t, v) && coin[v] && !has_near_coin(t, coin, v)) {
+            resolved_branch *b = &c->block[c->n_block++];
+            b->v = v;
+            score_branch(c, b);
+            b->choice = choose(context, b->probability, RESOLUTIONS);
+            out->log_forward += log(b->probability[b->choice]);
+            out->moved |= b->choice != 0;
+        }
+    if (!out->moved)
+        return;
+    const double g = s->laplace;
+    local_fit_mark(c->fit);
+    for (int i = 0; i < c->n_block; i++) {
+        const resolved_branch *b = &c->block[i];
+        const int which = b->choice - 1;
+        if (which < 0)
+            continue;
+        topology_nni(t, b->v, which);
+        for (int k = 0; k < NNI_BRANCHES; k++)
+            s->branch[b->node[which][k]].cbrt_length = length_scale_x(b->length[which][k]);
+    }
+    if (refit(c) != ART_OK)
+        out->log_ratio = -HUGE_VAL;
+    else
+        out->log_ratio = block_ratio(c) + c->beta * (s->laplace - g);
+}
+
+static void visit_place(void *context, int32_t v, int32_t w, double score)
+{
+    tree_chain *c = context;
+    (void)v;
+    c->place[c->n_places] = w;
+    c->probability[c->n_places++] = as_score(score);
+}
+
+static void score_places(tree_chain *c, int32_t v, int up)
+{
+    c->place[0] = 0;
+    c->probability[0] = c->solver->laplace;
+    c->n_places = 1;
+    local_fit_reach(c->fit, v, up, c->set.radius);
+    branch_moves_places(c->moves, v, up, c->solver->laplace, visit_place, c);
+    normalise(c->probability, c->n_places, c->beta);
+}
+
+/* The branch of the tree after topology_spr(v, w) into which the part is put to take it back: the
+ * one that the cut makes of two. It is known by the node below it. */
+static int32_t place_back(const topology *t, int32_t v, int32_t w, int up)
+{
+    if (!up)
+        return topology_sibling(t, v);
+    int32_t below = w;
+    while (t->parent[below] != v)
+        below = t->parent[below];
+    return topology_sibling(t, below);
+}
+
+/* Parts: below every node but the top, and above every inner node. */
+static void part_of(int32_t *v, int *up, const topology *t, int32_t part)
+{
+    const int32_t below = topology_nodes(t->n_taxa) - 2; /* taxon 0 and the top are not below */
+    *up = part >= below;
+    if (*up) {
+        *v = t->n_taxa + part - below;
+    } else {
+        *v = 1 + part;
+        if (*v >= t->child[0][0])
+            ++*v;
+    }
+}
+
+void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_choose *choose,
+                        void *context)
+{
+    branch_solver *s = c->solver;
+    topology *t = &s->tree;
+    int32_t v;
+    int up;
+    *out = (chain_proposal){0};
+    part_of(&v, &up, t, part);
+    score_places(c, v, up);
+    const int choice = choose(context, c->probability, c->n_places);
+    out->log_forward = log(c->probability[choice]);
+    if (choice == 0)
+        return;
+    const double g = s->laplace;
+    const int32_t w = c->place[choice], back = place_back(t, v, w, up);
+    out->moved = 1;
+    local_fit_mark(c->fit);
+    for (int32_t u = 1; u < n_nodes(c); u++)
+        c->length[u] = length_scale_length(s->branch[u].cbrt_length);
+    topology_spr(t, c->length, v, w);
+    for (int32_t u = 1; u < n_nodes(c); u++)
+        if (c->length[u] != length_scale_length(s->branch[u].cbrt_length))
+            s->branch[u].cbrt_length = length_scale_x(c->length[u]);
+    out->log_ratio = -HUGE_VAL;
+    if (refit(c) != ART_OK)
+        return;
+    score_places(c, v, up);
+    for (int i = 1; i < c->n_places; i++)
+        if (c->place[i] == back)
+            out->log_ratio = c->beta * (s->laplace - g) + log(c->probability[i]) - out->log_forward;
+}
+
+/* Leaves keep their branches; inner branches begin with the mean of the inner branches. */
+static void guess_lengths(const tree_chain *c, double *length)
+{
+    const branch_posterior *p = c->problem;
+    double sum = 0;
+    branch_solver_lengths(length, c->solver);
+    for (int e = 0; e < p->n_edges; e++)
+        if (topology_has_nni(&c->solver->tree, edge_node(e, p->n_taxa)))
+            sum += length[e];
+    for (int e = 0; e < p->n_edges; e++)
+        if (edge_node(e, p->n_taxa) >= p->n_taxa)
+            length[e] = sum / (p->n_taxa - 3);
+}
+
+void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q)
+{
+    branch_solver *s = c->solver;
+    const size_t bytes = ((size_t)c->problem->n_taxa - 3) * sizeof *decision;
+    *out =
+        (chain_proposal){.log_forward = log_q, .moved = memcmp(decision, c->decision, bytes) != 0};
+    if (!out->moved)
+        return;
+    const double g = s->laplace;
+    local_fit_mark(c->fit);
+    guess_lengths(c, c->length);
+    branch_solver_set(s, decision, c->length);
+    const int status = local_fit_whole(c->fit, c->set.tolerance);
+    c->counts.failed += status != ART_OK;
+    if (status != ART_OK)
+        out->log_ratio = -HUGE_VAL;
+    else
+        out->log_ratio = c->beta * (s->laplace - g) +
+                         c->set.jumps.log_q(c->set.jumps.context, c->decision) - log_q;
+}
+
+void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept)
+{
+    if (!proposal->moved)
+        return;
+    if (accept)
+        local_fit_keep(c->fit, c->decision);
+    else
+        local_fit_undo(c->fit);
+}
+
+/* An outcome by one random number. */
+static int choose_at_random(void *context, const double *probability, int count)
+{
+    double u = rng_uniform(context);
+    int last = 0;
+    for (int i = 0; i < count; i++) {
+        if (probability[i] > 0)
+            last = i;
+        u -= probability[i];
+        if (u < 0)
+            return i;
+    }
+    return last; /* roundings of the sum */
+}
+
+/* Returns whether the tree is another one. */
+static int step(tree_chain *c, uint64_t seed, uint32_t chain)
+{
+    rng r = rng_at(seed, RNG_CHAIN, (uint32_t)c->counts.steps, chain);
+    const int32_t n_taxa = c->problem->n_taxa;
+    const double kind_drawn = rng_uniform(&r);
+    chain_proposal p = {0};
+    chain_kind kind = CHAIN_INTERCHANGES;
+    if (kind_drawn < c->set.jump) {
+        double log_q;
+        kind = CHAIN_JUMP;
+        if (c->set.jumps.propose(c->set.jumps.context, c->proposed, &log_q, &r) == ART_OK)
+            tree_chain_jump(c, &p, c->proposed, log_q);
+    } else if (kind_drawn < c->set.jump + c->set.subtrees) {
+        kind = CHAIN_SUBTREE;
+        tree_chain_subtree(c, &p, (int32_t)rng_below(&r, (uint32_t)(3 * n_taxa - 6)),
+                           choose_at_random, &r);
+    } else {
+        for (int32_t v = n_taxa; v < n_nodes(c); v++)
+            c->coin[v] = rng_uniform(&r) < c->set.coin;
+        tree_chain_interchanges(c, &p, c->coin, choose_at_random, &r);
+        c->counts.resolved += c->n_block;
+    }
+    const int accept = p.moved && log(rng_uniform(&r)) < p.log_ratio;
+    c->counts.tried[kind]++;
+    c->counts.moved[kind] += p.moved;
+    c->counts.accepted[kind] += accept;
+    for (int i = 0; kind == CHAIN_INTERCHANGES && accept && i < c->n_block; i++)
+        c->counts.interchanged += c->block[i].choice != 0;
+    tree_chain_settle(c, &p, accept);
+    c->counts.steps++;
+    return accept;
+}
+
+/* The fit of all branches at the end of a block in which the tree changed, and whether the block
+ * stands. */
+static int conclude_block(tree_chain *c, rng *r)
+{
+    const double g = c->solver->laplace;
+    const int status = local_fit_whole(c->fit, c->set.tolerance);
+    const double change = c->solver->laplace - g;
+    if (status)
+        return status;
+    c->counts.drift = fmax(c->counts.drift, fabs(change));
+    c->counts.drift_squares += change * change;
+    if (log(rng_uniform(r)) < c->beta * change)
+        return ART_OK;
+    const chain_counts counts = c->counts;
+    const int loaded = tree_chain_load(c, &c->begin);
+    c->counts = counts;
+    c->counts.returned++;
+    return loaded;
+}
+
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain)
+{
+    rng r = rng_at(seed, RNG_CHAIN_BLOCK, (uint32_t)c->counts.blocks, chain);
+    if (c->set.local)
+        tree_chain_save(&c->begin, c);
+    int changes = 0;
+    for (int i = 0; i < c->set.block; i++)
+        changes += step(c, seed, chain);
+    const int status = c->set.local && changes ? conclude_block(c, &r) : ART_OK;
+    c->counts.blocks++;
+    return status;
+}
+
+double tree_chain_laplace(const tree_chain *c)
+{
+    return c->solver->laplace;
+}
+
+const int32_t *tree_chain_decision(const tree_chain *c)
+{
+    return c->decision;
+}
+
+void tree_chain_lengths(double *length, const tree_chain *c)
+{
+    branch_solver_lengths(length, c->solver);
+}
+
+const chain_counts *tree_chain_counts(const tree_chain *c)
+{
+    return &c->counts;
+}
+
+const local_fit_work *tree_chain_work(const tree_chain *c)
+{
+    return local_fit_counts(c->fit);
+}
+
+double tree_chain_beta(const tree_chain *c)
+{
+    return c->beta;
+}
+
+void tree_chain_set_beta(tree_chain *c, double beta)
+{
+    c->beta = beta;
+}
+
+void tree_chain_save(chain_state *out, const tree_chain *c)
+{
+    const branch_posterior *p = c->problem;
+    memcpy(out->decision, c->decision, ((size_t)p->n_taxa - 3) * sizeof *c->decision);
+    for (int e = 0; e < p->n_edges; e++) {
+        const branch_state *b = &c->solver->branch[edge_node(e, p->n_taxa)];
+        out->cbrt_length[e] = b->cbrt_length;
+        out->curvature[e] = b->curvature;
+    }
+    out->log_likelihood = c->solver->log_likelihood;
+    out->log_density = c->solver->log_density;
+    out->laplace = c->solver->laplace;
+    out->beta = c->beta;
+    out->counts = c->counts;
+}
+
+static int is_state(const chain_state *in, const branch_posterior *p)
+{
+    if (!decisions_are_trees(in->decision, 1, p->n_taxa) || !(in->beta > 0) ||
+        !isfinite(in->laplace) || in->counts.steps < 0)
+        return 0;
+    for (int e = 0; e < p->n_edges; e++)
+        if (!(in->cbrt_length[e] > 0 && isfinite(in->cbrt_length[e]) && in->curvature[e] > 0))
+            return 0;
+    return 1;
+}
+
+int tree_chain_load(tree_chain *c, const chain_state *in)
+{
+    const branch_posterior *p = c->problem;
+    branch_solver *s = c->solver;
+    if (!is_state(in, p))
+        return ART_ERR_USAGE;
+    memcpy(c->decision, in->decision, ((size_t)p->n_taxa - 3) * sizeof *c->decision);
+    branch_solver_set(s, in->decision, in->cbrt_length); /* lengths follow */
+    branch_solver_move(s, in->cbrt_length);
+    for (int e = 0; e < p->n_edges; e++)
+        s->branch[edge_node(e, p->n_taxa)].curvature = in->curvature[e];
+    s->log_likelihood = in->log_likelihood;
+    s->log_density = in->log_density;
+    s->laplace = in->laplace;
+    c->beta = in->beta;
+    c->counts = in->counts;
+    local_fit_reset(c->fit);
+    return ART_OK;
+}

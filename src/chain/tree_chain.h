@@ -1,0 +1,186 @@
+/* tree_chain.h: a Markov chain over topologies whose branch lengths are integrated out.
+ *
+ * A state is a topology T; its target density is exp(beta g(T)), with g the diagonal Laplace
+ * approximation of the log evidence (branch/topology_evidence.h) and beta the inverse temperature.
+ * The chain keeps the topology at the mode of its lengths, with the partials that it needs
+ * current, so that rearrangements can be scored before they are made (branch/branch_moves.h).
+ *
+ *     tree_chain *c;
+ *     chain_settings set = chain_defaults();
+ *     status = tree_chain_create(&c, &problem, &set);          one per thread
+ *     status = tree_chain_start(c, decision, length);          the first state
+ *     for (int i = 0; i < n; i++)
+ *         status = tree_chain_block(c, seed, chain);
+ *     ... tree_chain_laplace(c), tree_chain_tree(c, decision, length) ...
+ *     tree_chain_free(c);
+ *
+ * Three kinds of steps; which one is drawn does not depend on the state.
+ *
+ * Interchanges, many at once. Every inner branch gets a coin, 1 with probability `coin`. S are the
+ * branches with a 1 none of whose neighbours, the inner branches that share an end with it, has
+ * a 1. For every branch of S one of the three resolutions of the four subtrees around it is
+ * chosen with probability proportional to exp(beta score): the present one has the score g(T),
+ * the other two those of branch_moves_nni. All are made, the lengths are fitted, and the new tree
+ * T' is accepted with probability
+ *
+ *     min(1, exp(beta (g(T') - g(T))) prod_S p(back | T') / prod_S p(there | T)),
+ *
+ * where p(back | T') is the probability of the resolution of T, scored at the mode of T'. Why
+ * that leaves exp(beta g) invariant: an interchange across e regroups the four branches around e
+ * and changes no other neighbourhood. These have coins 0 if e is in S. So a branch with a 1 keeps
+ * all its neighbours with a 1, and gets no new ones: the same coins give the same S in T', with the
+ * same probability, and the way back is by the same coins. Scores may be any function of a
+ * topology; if lengths are at the mode, they are.
+ *
+ * A subtree moved. One of the 3N - 6 parts that a branch with its inner end cuts off is drawn. All
+ * places within `radius` branches are scored by branch_moves_places, the present one has the score
+ * g(T), and one is chosen as above. Accepted with
+ *
+ *     min(1, exp(beta (g(T') - g(T))) p(back | T') / p(there | T)),
+ *
+ * the same part being moved back. Were scores exact, this would be the ratio of the sums of
+ * exp(beta score) over the two sets of places.
+ *
+ * A jump: T' drawn from a density q, whatever T is; accepted with
+ * min(1, exp(beta (g(T') - g(T))) q(T) / q(T')). It is the way between separate peaks.
+ *
+ * How exact this is. With local = 0 all lengths are fitted at every step, and g is wrong by what
+ * `tolerance` leaves (branch_solver_mode). With local = 1 only those near a change are fitted
+ * (branch/local_fit.h): the rest of the tree would answer to a change too, by little in each of
+ * many branches; what that does to g is small for the two trees of one step, and grows with the
+ * taxa. So steps come in blocks, at whose end all branches are fitted. With d the change of g by
+ * that fit, the block stands with probability min(1, exp(beta d)), else the chain is again where
+ * the block began: to first order in d this is a proposal of the whole block by a chain with an
+ * approximate target, corrected. What can be seen from outside are ends of blocks, where g is that
+ * of a fit of all branches. chain_counts.drift is the largest |d|.
+ *
+ * Nothing is allocated after create. Results depend on the arguments alone. */
+#ifndef CHAIN_TREE_CHAIN_H
+#define CHAIN_TREE_CHAIN_H
+
+#include "base/rng.h"
+#include "branch/local_fit.h"
+
+/* The density of jumps. Called by several threads at once if several chains run. */
+typedef struct chain_jumps {
+    /* A tree, decision [N-3], drawn with r, and its log q. Not 0: none this time. */
+    int (*propose)(void *context, int32_t *decision, double *log_q, rng *r);
+    double (*log_q)(void *context, const int32_t *decision); /* -inf where it does not reach */
+    void *context;
+} chain_jumps;
+
+typedef struct chain_settings {
+    double coin;       /* probability of a branch's coin */
+    double subtrees;   /* share of steps that move a subtree */
+    double jump;       /* share of steps that are jumps; 0 without a density */
+    int radius;        /* of subtree moves, in branches */
+    double tolerance;  /* nats: of fits of all branches */
+    int block;         /* steps of a block */
+    int local;         /* fits near a change, as above; else of all branches, the plain way */
+    double near;       /* nats: of fits near a change .. */
+    int rings;         /* .. which begin within so many branches of it */
+    chain_jumps jumps; /* borrowed */
+} chain_settings;
+
+/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance 1e-5, blocks of 50 steps, local fits
+ * within 1e-3 from 1 ring. */
+chain_settings chain_defaults(void);
+
+typedef enum chain_kind {
+    CHAIN_INTERCHANGES,
+    CHAIN_SUBTREE,
+    CHAIN_JUMP,
+    CHAIN_KINDS,
+} chain_kind;
+
+/* Counts since the start. */
+typedef struct chain_counts {
+    int64_t steps;
+    int64_t tried[CHAIN_KINDS];    /* by kind */
+    int64_t moved[CHAIN_KINDS];    /* of these, those whose proposal was another tree .. */
+    int64_t accepted[CHAIN_KINDS]; /* .. and was accepted */
+    int64_t resolved;              /* branches of all S */
+    int64_t interchanged;          /* interchanges in accepted proposals */
+    int64_t failed;                /* fits without a result: proposals that were rejected */
+    int64_t blocks;
+    int64_t returned;     /* blocks that did not stand */
+    double drift;         /* the largest |d| .. */
+    double drift_squares; /* .. and the sum of the squares */
+} chain_counts;
+
+typedef struct tree_chain tree_chain;
+
+/* Workspace of one thread. The problem is borrowed. ART_ERR_USAGE for fewer than 4 taxa, and
+ * for settings without sense. */
+int tree_chain_create(tree_chain **out, const branch_posterior *problem, const chain_settings *set);
+void tree_chain_free(tree_chain *c); /* NULL is fine */
+
+/* Bytes that it allocates. */
+size_t tree_chain_memory(const branch_posterior *problem, const chain_settings *set);
+
+/* Begins at decision [N-3] with a fit of all branches from length [E]; counts become 0, beta 1.
+ * ART_ERR_NUMERIC if there is no mode. */
+int tree_chain_start(tree_chain *c, const int32_t *decision, const double *length);
+
+/* One block, with the random numbers of rng_at(seed, RNG_CHAIN, steps so far, chain) for each step
+ * and rng_at(seed, RNG_CHAIN_BLOCK, blocks so far, chain). Steps are numbered with 32 bits.
+ * ART_ERR_NUMERIC if the fit at its end fails, which says that the data or the machine are broken.
+ */
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain);
+
+/* The state. */
+double tree_chain_laplace(const tree_chain *c);               /* g */
+const int32_t *tree_chain_decision(const tree_chain *c);      /* [N-3], until the next block */
+void tree_chain_lengths(double *length, const tree_chain *c); /* [E] by edge number */
+const chain_counts *tree_chain_counts(const tree_chain *c);
+const local_fit_work *tree_chain_work(const tree_chain *c); /* since create */
+
+double tree_chain_beta(const tree_chain *c);
+void tree_chain_set_beta(tree_chain *c, double beta);
+
+/* All that the further course depends on, as plain numbers. A chain that was made with the same
+ * problem and settings and given these goes on byte for byte as the one that they were taken of. */
+typedef struct chain_state {
+    int32_t *decision;   /* [N-3] */
+    double *cbrt_length; /* [E] cube roots, by edge number */
+    double *curvature;   /* [E] */
+    double log_likelihood, log_density, laplace;
+    double beta;
+    chain_counts counts;
+} chain_state;
+
+int chain_state_init(chain_state *s, const branch_posterior *problem);
+void chain_state_free(chain_state *s); /* safe on a zeroed one */
+
+void tree_chain_save(chain_state *out, const tree_chain *c);
+
+/* ART_ERR_USAGE if these cannot be numbers of a chain. */
+int tree_chain_load(tree_chain *c, const chain_state *in);
+
+/* The parts of a step, for tests that go through all outcomes. A proposal leaves the chain at the
+ * proposed tree until tree_chain_settle. */
+
+/* Chooses one of `count` outcomes with the given probabilities. */
+typedef int chain_choose(void *context, const double *probability, int count);
+
+typedef struct chain_proposal {
+    int moved;          /* whether it is another tree */
+    double log_forward; /* log probability of the choices that were made */
+    double log_ratio;   /* accepted with min(1, exp of this); -inf if a fit failed */
+} chain_proposal;
+
+/* coin [nodes]: those of inner branches, by the node below; the others mean nothing. */
+void tree_chain_interchanges(tree_chain *c, chain_proposal *out, const uint8_t *coin,
+                             chain_choose *choose, void *context);
+
+/* The part number 0 .. 3N - 7. */
+void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_choose *choose,
+                        void *context);
+
+/* A tree with its log q. */
+void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q);
+
+/* Stays at the proposed tree, or goes back. */
+void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept);
+
+#endif
