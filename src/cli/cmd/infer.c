@@ -242,7 +242,12 @@ static void say_table(session *s, const infer_result *found)
 {
     const evidence *e = &found->evaluation.evidence;
     const json_t *trees = json_object_get(found->facts, "table_trees");
-    if (trees)
+    if (trees && (e->unfinished || e->cut))
+        log_info(&s->log,
+                 "trees in the table: %lld; the search is unfinished: how much of the posterior is "
+                 "outside the table is not known",
+                 (long long)json_integer_value(trees));
+    else if (trees)
         log_info(&s->log,
                  "trees in the table: %lld; a fraction of %.2g (standard error %.1g) of the "
                  "posterior is outside the table",
