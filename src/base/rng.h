@@ -30,7 +30,10 @@ enum rng_purpose {
     RNG_SAMPLE_BRANCH = 14,
     RNG_SCREEN = 15,      /* which draws with small weights are kept */
     RNG_RESAMPLE = 16,    /* which draws form the posterior sample */
-    RNG_CHAIN = 20,       /* a step of a Markov chain over topologies; 17 to 19 are not used yet */
+    RNG_PILOT = 17,       /* trees of a density that show how good it is */
+    RNG_PROPOSAL = 18,    /* trees of a density in importance sampling */
+    RNG_CHOICE = 19,      /* of trees whose branch lengths are drawn */
+    RNG_CHAIN = 20,       /* a step of a Markov chain over topologies */
     RNG_CHAIN_BLOCK = 21, /* whether a block of such steps is accepted */
     RNG_CHAIN_SWAP = 22,  /* exchanges between temperatures of such chains */
 };

@@ -314,9 +314,18 @@ static double frequency(const comparison *c, size_t split, size_t chain)
     return (double)c->count[split * c->n_chains + chain] / (double)c->chain[chain].count;
 }
 
+static bool is_uncertain(const comparison *c, size_t split)
+{
+    double mean = 0;
+    for (size_t k = 0; k < c->n_chains; k++)
+        mean += frequency(c, split, k);
+    mean /= (double)c->n_chains;
+    return mean >= LEAST_FREQUENCY && mean <= 1 - LEAST_FREQUENCY;
+}
+
 static void compare_frequencies(split_agreement *out, const comparison *c)
 {
-    double sum = 0, most = 0, widest = 0;
+    double sum = 0, most = 0, widest = 0, variance = 0, expected = 0;
     for (size_t i = 0; i < c->candidate.count; i++) {
         moments m = {0};
         double low = 1, high = 0;
@@ -330,19 +339,16 @@ static void compare_frequencies(split_agreement *out, const comparison *c)
         sum += deviation;
         most = fmax(most, deviation);
         widest = fmax(widest, high - low);
+        if (is_uncertain(c, i)) {
+            variance += deviation * deviation;
+            expected += m.mean * (1 - m.mean);
+        }
     }
+    if (variance > 0)
+        out->between_ess = (double)c->n_chains * expected / variance;
     out->average_deviation = sum / (double)c->candidate.count;
     out->largest_deviation = most;
     out->largest_difference = widest;
-}
-
-static bool is_uncertain(const comparison *c, size_t split)
-{
-    double mean = 0;
-    for (size_t k = 0; k < c->n_chains; k++)
-        mean += frequency(c, split, k);
-    mean /= (double)c->n_chains;
-    return mean >= LEAST_FREQUENCY && mean <= 1 - LEAST_FREQUENCY;
 }
 
 /* The series of a chain: bit [splits][words]. slot[candidate] is the place of a split, or -1. */
@@ -423,7 +429,7 @@ int split_agreement_of(split_agreement *out, const chain_trees *chain, size_t n_
                        int32_t n_taxa)
 {
     comparison c;
-    *out = (split_agreement){0, NAN, NAN, NAN, 0, NAN};
+    *out = (split_agreement){0, NAN, NAN, NAN, 0, NAN, NAN};
     bool has_trees = n_chains >= 1;
     for (size_t k = 0; k < n_chains; k++)
         has_trees = has_trees && chain[k].count >= 1 && chain[k].count <= UINT32_MAX;

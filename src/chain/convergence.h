@@ -50,6 +50,10 @@ typedef struct split_agreement {
     size_t uncertain;          /* splits with a mean frequency from 0.1 to 0.9 */
     double least_ess; /* over these, of the series "has the split": the sum over chains. A chain in
                          which the split is always or never there counts as one draw */
+    double between_ess; /* effective number of trees of all chains together by what chains differ
+                           in: chains times the sum of P (1 - P) over that of the variances between
+                           chains, over the uncertain splits. It sees chains that stay apart, which
+                           their own series do not show */
 } split_agreement;
 
 /* Compares n_chains >= 1 chains with one tree or more each (ART_ERR_USAGE otherwise); of a single

@@ -16,6 +16,9 @@ typedef struct collapsed_run {
     collapsed_settings set;
     rounds *rounds;
     final_sampling *final; /* NULL during the rounds */
+    chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
+    chain_answer *answer;  /* NULL before the chains have ended */
+    int chains_reported;   /* rounds of the chains */
     int reported;          /* rounds */
     double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
     double value;          /* log evidence by the table's sum; NaN at first */
@@ -42,6 +45,12 @@ static double final_reserve(const collapsed_run *c)
     const double usual =
         fmax(set->answer_least * limit, fmin(set->answer_seconds, set->answer_most * limit));
     return fmax(usual, fmin(c->pass_seconds, set->answer_measured * limit));
+}
+
+/* Seconds of the limit that are left for summaries and files. */
+static double closing_reserve(const collapsed_run *c)
+{
+    return fmin(c->set.limit.closing_seconds, c->set.limit.closing_share * c->base.time_limit);
 }
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */
@@ -88,9 +97,102 @@ static int advance_final(collapsed_run *c, diag *d)
     return status;
 }
 
+/* ---- diffuse posteriors ---- */
+
+/* Whether the search has shown, in its first round, that no table will hold the posterior. */
+static bool is_diffuse(const collapsed_run *c)
+{
+    const rounds *r = c->rounds;
+    const search_counts *n = tree_search_counts(r->search);
+    if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || n->starts < r->set.search.starts)
+        return false;
+    return c->problem.posterior->n_taxa > c->set.route.table_taxa ||
+           n->expanded >= c->set.route.expansions;
+}
+
+/* The next best peak of the table after `last`, which is -1 at first; -1 if there is none. */
+static int64_t next_peak(const tree_table *t, int64_t last)
+{
+    int64_t best = -1;
+    for (size_t i = 0; i < t->count; i++) {
+        const bool is_later = last < 0 || t->laplace[i] < t->laplace[last] ||
+                              (t->laplace[i] == t->laplace[last] && (int64_t)i > last);
+        if (t->mark[i] & TREE_PEAK && is_later && (best < 0 || t->laplace[i] > t->laplace[best]))
+            best = (int64_t)i;
+    }
+    return best;
+}
+
+/* Every chain begins at another peak, the best ones first, as long as they are not far below the
+ * best; then from the beginning again. */
+static int start_chains(collapsed_run *c)
+{
+    const tree_table *t = &c->rounds->table;
+    double *length = mem_zeros(t->n_edges, sizeof *length);
+    int status = length ? ART_OK : ART_ERR_NOMEM;
+    const int64_t first = next_peak(t, -1);
+    int64_t at = first;
+    for (int i = 0; i < c->set.chains.chains && !status; i++) {
+        if (at < 0 || t->laplace[at] < t->laplace[first] - c->set.route.window)
+            at = first;
+        tree_table_lengths(length, t, (size_t)at);
+        status = chain_stage_start(c->chains, i, tree_table_decision(t, (size_t)at), length);
+        at = next_peak(t, at);
+    }
+    free(length);
+    return status;
+}
+
+static int create_chains(collapsed_run *c)
+{
+    return chain_stage_create(&c->chains, c->problem.posterior, &c->set.chains, c->set.seed,
+                              c->rounds->team, c->rounds->threads);
+}
+
+static int begin_chains(collapsed_run *c)
+{
+    int status = create_chains(c);
+    return status ? status : start_chains(c);
+}
+
+static int advance_chains(collapsed_run *c)
+{
+    const bool is_late = is_near_limit(c, final_reserve(c));
+    if (is_late || c->finish_now) {
+        c->is_cut = true;
+        chain_stage_finish_now(c->chains);
+    }
+    int status = chain_stage_advance(c->chains);
+    if (!status && c->chains->n_rounds)
+        c->value =
+            chain_stage_last(c->chains)->log_sum - log_topologies(c->problem.posterior->n_taxa);
+    return status;
+}
+
+static int begin_answer(collapsed_run *c)
+{
+    return chain_answer_create(&c->answer, c->chains, c->problem.names, &c->set);
+}
+
+static int advance_answer(collapsed_run *c)
+{
+    int status = c->answer ? ART_OK : begin_answer(c);
+    if (status)
+        return status;
+    if (is_near_limit(c, 0.5 * final_reserve(c)) || c->finish_now)
+        chain_answer_end_draws(c->answer);
+    if (is_near_limit(c, closing_reserve(c)) || c->finish_now)
+        chain_answer_end_lengths(c->answer);
+    return chain_answer_advance(c->answer);
+}
+
 static int advance(run *r, diag *d)
 {
     collapsed_run *c = (collapsed_run *)r;
+    if (!c->chains && is_diffuse(c))
+        return begin_chains(c);
+    if (c->chains)
+        return c->chains->is_done ? advance_answer(c) : advance_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
 }
 
@@ -136,11 +238,46 @@ static void final_progress(const collapsed_run *c, run_progress *out)
         snprintf(out->place, sizeof out->place, "final sampling, %.0f draws", out->done);
 }
 
+static void chains_progress(const collapsed_run *c, run_progress *out)
+{
+    const chain_stage *s = c->chains;
+    out->stage = "chains";
+    out->unit = "blocks";
+    out->done = (double)s->blocks;
+    out->total = (double)s->wanted;
+    const chain_round *last = chain_stage_last(s);
+    if (last)
+        snprintf(out->detail, sizeof out->detail,
+                 "split frequencies of the chains differ by %.3f (target %.3f)", last->asdsf,
+                 s->set.asdsf);
+    snprintf(out->place, sizeof out->place, "chains, round %d, %lld blocks", s->n_rounds + 1,
+             (long long)s->blocks);
+}
+
+static void answer_progress(const collapsed_run *c, run_progress *out)
+{
+    const chain_answer *a = c->answer;
+    const bool draws = !a || a->stage == CHAIN_ANSWER_DRAWS;
+    out->is_done = a && a->stage == CHAIN_ANSWER_DONE;
+    out->stage = draws ? "evidence" : "branch lengths";
+    out->unit = draws ? "draws" : "trees";
+    out->done = !a ? 0 : draws ? (double)a->n_draws : (double)a->next;
+    out->total = draws ? 0 : (double)a->n_picks;
+    if (a && a->n_draws)
+        snprintf(out->detail, sizeof out->detail, "standard error %.4f (target %.4f)",
+                 chain_answer_error(a), c->set.error);
+    snprintf(out->place, sizeof out->place, "%s, %.0f %s", out->stage, out->done, out->unit);
+}
+
 static void progress(const run *r, run_progress *out)
 {
     const collapsed_run *c = (const collapsed_run *)r;
     *out = (run_progress){.value = c->value, .is_resumable = true, .is_cut = c->is_cut};
-    if (c->rounds->stage == ROUNDS_DONE)
+    if (c->chains && !c->chains->is_done)
+        chains_progress(c, out);
+    else if (c->chains)
+        answer_progress(c, out);
+    else if (c->rounds->stage == ROUNDS_DONE)
         final_progress(c, out);
     else
         rounds_progress(c, out);
@@ -163,12 +300,47 @@ static json_t *round_json(const round_figures *r)
     return out;
 }
 
+static json_t *chain_round_json(const chain_round *r)
+{
+    json_t *out = json_pack("{s:I, s:I}", "chain_blocks", (json_int_t)r->blocks, "chain_states",
+                            (json_int_t)r->states);
+    if (out) {
+        json_set_number(out, "mean_log_evidence_of_trees", r->mean);
+        json_set_number(out, "asdsf", r->asdsf);
+        json_set_number(out, "largest_split_deviation", r->largest);
+        json_set_number(out, "r_hat", r->r_hat);
+        json_set_number(out, "ess_log_density", r->ess_laplace);
+        json_set_number(out, "ess_splits", r->ess_splits);
+        json_set_number(out, "ess_between_chains", r->ess_between);
+        json_set_number(out, "overlap_of_density", r->overlap);
+    }
+    return out;
+}
+
+static int report_chains(collapsed_run *c, run_report *out)
+{
+    if (c->chains_reported == c->chains->n_rounds)
+        return ART_OK;
+    const chain_round *now = &c->chains->round[c->chains_reported++];
+    snprintf(out->text, sizeof out->text,
+             "chains, round %d: %.0f blocks each; average standard deviation of split frequencies "
+             "%.4f, R-hat %.3f, effective sample size %.0f (splits %.0f, between chains %.0f), "
+             "mean %.2f; log sum %.3f, overlap %.3f, error %.3f",
+             c->chains_reported, now->blocks, now->asdsf, now->r_hat, now->ess_laplace,
+             now->ess_splits, now->ess_between, now->mean, now->log_sum, now->overlap, now->error);
+    out->step = (int64_t)now->blocks;
+    out->metrics = chain_round_json(now);
+    return out->metrics ? ART_OK : ART_ERR_NOMEM;
+}
+
 /* The criteria and their values, for every round. */
 static int report(run *r, run_report *out)
 {
     collapsed_run *c = (collapsed_run *)r;
     const collapsed_settings *set = &c->set;
     *out = (run_report){0};
+    if (c->chains)
+        return report_chains(c, out);
     if (c->reported == c->rounds->n_rounds)
         return ART_OK;
     const round_figures *now = &c->rounds->round[c->reported++];
@@ -191,6 +363,31 @@ static int report(run *r, run_report *out)
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
 }
 
+static int chain_fields(collapsed_run *c, saved_state *s)
+{
+    bool has_chains = c->chains != NULL, has_answer = c->answer != NULL;
+    state_bool(s, "chains.has_begun", &has_chains);
+    state_bool(s, "answer.has_begun", &has_answer);
+    if (state_loaded(s)) {
+        chain_answer_free(c->answer);
+        chain_stage_free(c->chains);
+        c->answer = NULL;
+        c->chains = NULL;
+        state_fail(s, has_chains ? create_chains(c) : ART_OK);
+    }
+    if (!s->status && has_chains)
+        chain_stage_fields(c->chains, s);
+    if (state_loaded(s) && has_answer && !(has_chains && c->chains->is_done))
+        state_refuse(s, "results of chains that have not ended");
+    else if (state_loaded(s) && has_answer)
+        state_fail(s, begin_answer(c));
+    if (state_loaded(s) && has_chains)
+        c->chains_reported = c->chains->n_rounds;
+    if (!s->status && has_answer)
+        chain_answer_fields(c->answer, s);
+    return s->status;
+}
+
 static int fields(run *r, saved_state *s)
 {
     collapsed_run *c = (collapsed_run *)r;
@@ -209,7 +406,9 @@ static int fields(run *r, saved_state *s)
         else if (has_final)
             state_fail(s, begin_final(c));
     }
-    return s->status || !has_final ? s->status : final_sampling_fields(c->final, s);
+    if (!s->status && has_final)
+        final_sampling_fields(c->final, s);
+    return s->status ? s->status : chain_fields(c, s);
 }
 
 static void finish_now(run *r)
@@ -222,6 +421,8 @@ static void finish_now(run *r)
 static void free_run(run *r)
 {
     collapsed_run *c = (collapsed_run *)r;
+    chain_answer_free(c->answer);
+    chain_stage_free(c->chains);
     final_sampling_free(c->final);
     rounds_free(c->rounds);
     free(c);
@@ -249,10 +450,23 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     return status;
 }
 
+static int finish_chains(collapsed_run *c, answer *out)
+{
+    chain_check check;
+    memset(out, 0, sizeof *out);
+    int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &check);
+    fprintf(stderr,
+            "check: draw_ess %g state_ess %g k %g ratio_k %g overlap %g forward %g (%g) tree_error "
+            "%g ratio_error %g\n",
+            check.draw_ess, check.state_ess, check.pareto_k, check.ratio_k, check.overlap,
+            check.forward, check.forward_error, check.tree_error, check.ratio_error);
+    return status;
+}
+
 int collapsed_run_finish(run *r, answer *out)
 {
     collapsed_run *c = (collapsed_run *)r;
-    int status = final_sampling_finish(c->final, out);
+    int status = c->chains ? finish_chains(c, out) : final_sampling_finish(c->final, out);
     out->evidence.cut = c->is_cut;
     return status;
 }
@@ -264,12 +478,17 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
     json_t *all = json_array();
     for (int i = 0; i < c->n_rounds; i++)
         json_array_append_new(all, round_json(&c->round[i]));
-    return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method", "collapsed",
-        "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees", (json_int_t)c->table.count,
-        "table_evicted", (json_int_t)c->table.evicted, "explore_starts", (json_int_t)n->starts,
-        "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
-        "explore_fitted", (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
-        "outside_weight", found->evidence.outside, "outside_weight_se", found->evidence.outside_se,
-        "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
+    json_t *out =
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "method", "collapsed",
+                  "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
+                  (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
+                  "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
+                  "explore_scored", (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted,
+                  "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
+    if (out) {
+        json_set_number(out, "log_evidence_table", rounds_log_table(c));
+        json_set_number(out, "outside_weight", found->evidence.outside);
+        json_set_number(out, "outside_weight_se", found->evidence.outside_se);
+    }
+    return out;
 }

@@ -13,6 +13,7 @@
 #ifndef COLLAPSED_DRIVER_H
 #define COLLAPSED_DRIVER_H
 
+#include "collapsed/chain_answer.h"
 #include "collapsed/final_sampling.h"
 #include "train/run.h"
 

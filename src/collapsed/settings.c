@@ -104,12 +104,53 @@ static const final_settings FINAL = {
     .length_decay_parts = 8,
 };
 
+static const route_settings ROUTE = {.table_taxa = 110, .expansions = 6000, .window = 30};
+
+static chain_stage_settings chain_stage_defaults(void)
+{
+    chain_stage_settings set = {
+        .chain = chain_defaults(),
+        .chains = 4,
+        .jump_taxa = 120,
+        .first_blocks = 32,
+        .rounds = 10,
+        .most_blocks = 8192,
+        .shortest = 16,
+        .memory = (size_t)32 << 20,
+        .least_states = 512,
+        .most_states = 8192,
+        .pilot_draws = 256,
+        .pilot_tolerance = BRANCH_TOLERANCE,
+        .split_frequency = 0.1,
+        .asdsf = 0.01,
+        .r_hat = 1.05,
+        .error = 0.014, /* half of the variance of DEFAULT_STANDARD_ERROR */
+    };
+    set.chain.jump = 0.02;
+    return set;
+}
+
+static const chain_answer_settings ANSWER = {
+    .draws = 4000,
+    .least_draws = 128,
+    .passes = 50,
+    .least_passes = 2,
+    .hopeless = 10,
+    .evaluated = 2000,
+    .least_evaluated = 32,
+    .length_draws = 16,
+    .full_taxa = 200,
+    .tolerance = BRANCH_TOLERANCE,
+};
+
 static const limit_settings LIMIT = {
     .answer_seconds = 60,
     .answer_least = 0.1,
     .answer_most = 0.3,
     .answer_measured = 0.5,
     .measured_trees = 16,
+    .closing_seconds = 2,
+    .closing_share = 0.03,
 };
 
 collapsed_settings collapsed_defaults(uint64_t seed)
@@ -125,6 +166,9 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .rounds = ROUNDS,
         .sampler = SAMPLER,
         .final = FINAL,
+        .route = ROUTE,
+        .chains = chain_stage_defaults(),
+        .answer = ANSWER,
         .limit = LIMIT,
     };
 }

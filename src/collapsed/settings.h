@@ -12,6 +12,7 @@
 #ifndef COLLAPSED_SETTINGS_H
 #define COLLAPSED_SETTINGS_H
 
+#include "chain/tree_chain.h"
 #include "train/defaults.h"
 
 #include <stddef.h>
@@ -163,6 +164,52 @@ typedef struct final_settings {
     int length_decay_parts; /* .. so many times */
 } final_settings;
 
+/* Which way the posterior is found: by a table of trees, or by chains and a density of clades. */
+typedef struct route_settings {
+    int table_taxa;     /* with more taxa: chains, once there are starts */
+    int64_t expansions; /* of trees in the first search: if it has not ended by then, chains */
+    double window;      /* nats below the best peak: worse ones are no start for a chain */
+} route_settings;
+
+/* The chains over topologies (chain_stage.h), for posteriors that no table holds. */
+typedef struct chain_stage_settings {
+    chain_settings chain; /* of one chain; jumps begin with the first density */
+    int chains;           /* two at least: they are compared with each other */
+    int jump_taxa;        /* with more taxa no jumps: the density of so large trees is never good
+                             enough for one to be accepted, and each costs a fit of all branches */
+    int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
+    int rounds;           /* at most */
+    int64_t most_blocks;  /* of each chain: no further round after so many; fewer with many taxa */
+    size_t shortest;      /* states of each chain before a request to finish is heeded */
+    size_t memory;        /* bytes for the states of all chains, .. */
+    size_t least_states;  /* .. but at least so many of each .. */
+    size_t most_states;   /* .. and at most; even */
+    int pilot_draws;      /* from the density after every round, fewer with many taxa */
+    double pilot_tolerance; /* nats, of their modes */
+    double split_frequency; /* splits above it are compared, as in MrBayes */
+    /* Criteria for the end. */
+    double asdsf; /* average standard deviation of split frequencies between the chains: the
+                     customary limit */
+    double r_hat; /* of g, the customary limit */
+    double error; /* nats: part of the states in the standard error of the log evidence */
+} chain_stage_settings;
+
+/* The results from chains and draws of the density (chain_answer.h). */
+typedef struct chain_answer_settings {
+    int draws;           /* of trees in a pass, fewer with many taxa, .. */
+    int least_draws;     /* .. but not fewer than this */
+    int passes;          /* at most */
+    int least_passes;    /* for an error that can be believed */
+    double hopeless;     /* effective draws in the first passes: with fewer the density is no use
+                            as a proposal, and the chains are all there is */
+    int evaluated;       /* trees whose lengths are drawn, fewer with many taxa, .. */
+    int least_evaluated; /* .. but not fewer than this */
+    int length_draws;    /* of lengths for each */
+    int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
+                            Hessian would take minutes a tree */
+    double tolerance;    /* nats, of the modes */
+} chain_answer_settings;
+
 /* How a time limit is divided (of the program). */
 typedef struct limit_settings {
     double answer_seconds;  /* kept for the answer, but .. */
@@ -170,6 +217,8 @@ typedef struct limit_settings {
     double answer_most;     /* .. and this at most, .. */
     double answer_measured; /* .. or this, where the cost of a pass was measured, .. */
     size_t measured_trees;  /* .. on so many trees at least */
+    double closing_seconds; /* kept for summaries and files, but .. */
+    double closing_share;   /* .. no more than this share of the limit */
 } limit_settings;
 
 typedef struct collapsed_settings {
@@ -183,6 +232,9 @@ typedef struct collapsed_settings {
     rounds_settings rounds;
     sampler_settings sampler;
     final_settings final;
+    route_settings route;
+    chain_stage_settings chains;
+    chain_answer_settings answer;
     limit_settings limit;
 } collapsed_settings;
 

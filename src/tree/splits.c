@@ -158,6 +158,7 @@ void split_table_free(split_table *s)
     free(s->known);
     free(s->mean);
     free(s->squares);
+    free(s->common);
     free(s->tree_bits);
     free(s->order);
     topology_free(&s->tree);
@@ -170,7 +171,7 @@ static int make_room(split_table *s, size_t more)
     int status = key_table_reserve(&s->keys, more);
     if (status || s->room == s->keys.room)
         return status;
-    double **column[] = {&s->weight, &s->variance, &s->known, &s->mean, &s->squares};
+    double **column[] = {&s->weight, &s->variance, &s->known, &s->mean, &s->squares, &s->common};
     for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         double *grown = mem_resize(*column[i], s->keys.room, sizeof *grown);
         if (!grown)
@@ -212,6 +213,7 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
         if (i == s->count) {
             s->count++;
             s->weight[i] = s->variance[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
+            s->common[i] = 0;
         }
         s->weight[i] += weight;
         s->variance[i] += variance;
@@ -247,6 +249,8 @@ int split_table_fields(split_table *t, saved_state *s)
     state_f64_array(s, "splits.known", t->known, t->count, 1);
     state_f64_array(s, "splits.mean", t->mean, t->count, 1);
     state_f64_array(s, "splits.squares", t->squares, t->count, 1);
+    for (size_t i = 0; i < t->count && s->is_loading; i++)
+        t->common[i] = 0;
     if (state_loaded(s) && !bits_are_right(t))
         state_refuse(s, "splits.bits are not splits of the taxa");
     if (s->is_loading && s->status) {
@@ -260,7 +264,7 @@ void split_table_reset(split_table *s)
 {
     s->total = s->doubt = 0;
     for (size_t i = 0; i < s->count; i++)
-        s->weight[i] = s->variance[i] = 0;
+        s->weight[i] = s->variance[i] = s->common[i] = 0;
 }
 
 int64_t split_table_find(const split_table *s, const uint64_t *split)
@@ -277,7 +281,7 @@ double split_frequency_error(const split_table *s, size_t i)
 {
     const double p = split_frequency(s, i);
     const double sum = s->variance[i] * (1 - 2 * p) + s->doubt * p * p;
-    return sqrt(fmax(sum, 0)) / s->total;
+    return sqrt(fmax(sum, 0) / (s->total * s->total) + s->common[i]);
 }
 
 double split_sd(const split_table *s, size_t i)

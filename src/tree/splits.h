@@ -82,6 +82,8 @@ typedef struct split_table {
     double *known;    /* [count] of those where its branch has a length */
     double *mean;     /* [count] of the lengths; 0 where none is known */
     double *squares;  /* [count] weighted sum of squared deviations from the mean */
+    double *common;   /* [count] variance of the frequency that is not one of single trees: what
+                         trees have in common. 0 unless somebody sets it; not saved */
     size_t room;
     topology tree; /* of the tree that is added, with its splits */
     uint64_t *tree_bits;
@@ -123,7 +125,8 @@ double split_sd(const split_table *s, size_t i);
 
 /* Standard error of the frequency P = W_i / W, computed from the variances of the weights of the
  * trees:
- *     sum over trees of variance * (has the split - P)^2 / W^2. */
+ *     sum over trees of variance * (has the split - P)^2 / W^2,
+ * and from what trees have in common, which is added. */
 double split_frequency_error(const split_table *s, size_t i);
 
 /* Sets order [count] to the numbers of the splits in decreasing order of frequency; of equally

@@ -13,6 +13,7 @@ int tree_set_init(tree_set *s, const taxa *names)
     memset(s, 0, sizeof *s);
     if (names->count < 3)
         return ART_ERR_USAGE;
+    s->share = 1;
     key_table_init(&s->keys, (size_t)(names->count - 3) * sizeof *s->decision);
     return taxa_copy(&s->taxa, names);
 }
@@ -181,8 +182,8 @@ size_t tree_set_credible(const tree_set *s, double share)
     double sum = 0;
     size_t i = 0;
     while (i < s->count && sum < share - 1e-12) /* the sum of all may miss 1 by rounding */
-        sum += s->weight[i++];
-    return i;
+        sum += tree_set_probability(s, i++);
+    return sum < share - 1e-12 ? 0 : i;
 }
 
 double tree_set_distance(const tree_set *p, const tree_set *q)

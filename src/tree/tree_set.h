@@ -20,6 +20,8 @@ typedef struct tree_set {
     const int32_t *decision; /* [count][N-3]: the keys */
     double *weight;          /* [count]; owned */
     double total;            /* sum of the weights */
+    double share;            /* of the whole distribution that the trees have together: 1, unless
+                                they are known to be a selection */
     size_t n_trees;          /* number of trees added, duplicates included */
     key_table keys;
     size_t room;
@@ -55,8 +57,14 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
  * if it fails the set is empty. */
 int tree_set_fields(tree_set *set, saved_state *s);
 
+/* The probability of tree i of a normalised set. */
+static inline double tree_set_probability(const tree_set *s, size_t i)
+{
+    return s->weight[i] * s->share;
+}
+
 /* The number of most probable trees needed to reach the given probability in a normalised set: the
- * size of its credible set. */
+ * size of its credible set. 0 if all of them together do not reach it. */
 size_t tree_set_credible(const tree_set *s, double share);
 
 /* Total variation, half the sum of |p - q|, between normalised sets on the same taxa in the

@@ -1,0 +1,431 @@
+#include "collapsed/chain_answer.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "collapsed/affordable.h"
+#include "tree/saved_trees.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 64,      /* trees in a piece of work, at most */
+    JOB_LENGTHS = 8, /* times that a tree counts as picked, at most, when its lengths are drawn */
+};
+
+static size_t decisions(const chain_answer *a)
+{
+    return a->chains->states.n_decisions;
+}
+
+size_t chain_answer_trees(const chain_answer *a)
+{
+    const chain_states *x = &a->chains->states;
+    return a->n_draws + (size_t)x->n_chains * (x->count - chain_stage_fresh(a->chains));
+}
+
+pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
+{
+    const chain_states *x = &a->chains->states;
+    if (i < a->n_draws) {
+        const double share = (1 - a->bridge.share) / (double)a->n_draws;
+        return (pooled_tree){.decision = a->decision + i * decisions(a),
+                             .laplace = a->laplace[i],
+                             .weight = share * bridge_weight(&a->bridge,
+                                                             a->laplace[i] - a->log_q[i])};
+    }
+    const size_t fresh = chain_stage_fresh(a->chains), each = x->count - fresh;
+    const size_t k = i - a->n_draws, at = fresh + k % each;
+    const int chain = (int)(k / each);
+    const double share = a->bridge.share / (double)(each * (size_t)x->n_chains);
+    return (pooled_tree){.decision = chain_states_tree(x, chain, at),
+                         .laplace = chain_states_laplace(x, chain, at),
+                         .weight = share * bridge_weight(&a->bridge, a->state_weight[k])};
+}
+
+/* Fewer trees where each costs more, by the square of the taxa. */
+static int affordable(const chain_answer *a, int most, int least)
+{
+    const affordable_settings set = {.taxa = a->set.affordable.taxa, .least = (size_t)least};
+    const size_t n = affordable_trees(&set, (size_t)most, a->chains->problem->n_taxa, 2);
+    return (int)n;
+}
+
+int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,
+                        const collapsed_settings *set)
+{
+    *out = NULL;
+    chain_answer *a = mem_zeros(1, sizeof *a);
+    if (!a)
+        return ART_ERR_NOMEM;
+    a->chains = chains;
+    a->names = names;
+    a->set = *set;
+    a->pass_draws = affordable(a, set->answer.draws, set->answer.least_draws);
+    int status = posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true,
+                                set->seed);
+    if (status)
+        chain_answer_free(a);
+    else
+        *out = a;
+    return status;
+}
+
+void chain_answer_free(chain_answer *a)
+{
+    if (!a)
+        return;
+    free(a->decision);
+    free(a->laplace);
+    free(a->log_q);
+    free(a->state_weight);
+    free(a->pick);
+    posterior_free(&a->posterior);
+    free(a);
+}
+
+void chain_answer_end_draws(chain_answer *a)
+{
+    a->end_draws = true;
+}
+
+void chain_answer_end_lengths(chain_answer *a)
+{
+    a->end_draws = a->end_lengths = true;
+}
+
+static int make_room(chain_answer *a, size_t room)
+{
+    if (room <= a->room)
+        return ART_OK;
+    int32_t *decision = mem_resize(a->decision, room * decisions(a), sizeof *decision);
+    if (decision)
+        a->decision = decision;
+    double *laplace = mem_resize(a->laplace, room, sizeof *laplace);
+    if (laplace)
+        a->laplace = laplace;
+    double *log_q = mem_resize(a->log_q, room, sizeof *log_q);
+    if (log_q)
+        a->log_q = log_q;
+    if (!decision || !laplace || !log_q)
+        return ART_ERR_NOMEM;
+    a->room = room;
+    return ART_OK;
+}
+
+/* Memory of a piece of work. */
+typedef struct piece {
+    evidence_job job[CHUNK];
+    double *length;     /* [CHUNK][E] modes */
+    double *drawn;      /* [CHUNK][JOB_LENGTHS * length_draws][E] */
+    double *log_weight; /* [CHUNK][JOB_LENGTHS * length_draws] */
+    double *log_likelihood;
+} piece;
+
+static void piece_free(piece *p)
+{
+    free(p->length);
+    free(p->drawn);
+    free(p->log_weight);
+}
+
+static int piece_init(piece *p, const chain_answer *a, size_t lengths)
+{
+    memset(p, 0, sizeof *p);
+    const size_t edges = (size_t)a->chains->problem->n_edges;
+    p->length = mem_zeros(CHUNK * edges, sizeof *p->length);
+    p->drawn = mem_zeros(CHUNK * lengths * edges + 1, sizeof *p->drawn);
+    p->log_weight = mem_zeros(2 * CHUNK * lengths + 1, sizeof *p->log_weight);
+    p->log_likelihood = p->log_weight ? p->log_weight + CHUNK * lengths : NULL;
+    if (p->length && p->drawn && p->log_weight)
+        return ART_OK;
+    piece_free(p);
+    return ART_ERR_NOMEM;
+}
+
+/* Trees of a piece: fewer where each takes longer. */
+static size_t chunk_size(const chain_answer *a, size_t left)
+{
+    const size_t n = (size_t)affordable(a, CHUNK, 4);
+    return left < n ? left : n;
+}
+
+static int draw_trees(chain_answer *a)
+{
+    const size_t edges = (size_t)a->chains->problem->n_edges, first = a->n_draws;
+    const size_t in_pass = (size_t)a->pass_draws;
+    const size_t count = chunk_size(a, in_pass - first % in_pass);
+    piece p;
+    int status = piece_init(&p, a, 0);
+    if (status)
+        return status;
+    status = make_room(a, (first / in_pass + 1) * in_pass);
+    for (size_t i = 0; i < count && !status; i++) {
+        int32_t *decision = a->decision + (first + i) * decisions(a);
+        rng stream = rng_at(a->set.seed, RNG_PROPOSAL, 0, (uint32_t)(first + i));
+        a->log_q[first + i] = tree_proposal_sample(a->chains->proposal, decision, &stream);
+        memcpy(p.length + i * edges, a->chains->guess, edges * sizeof *p.length);
+        p.job[i] = (evidence_job){.decision = decision,
+                                  .length = p.length + i * edges,
+                                  .tolerance = a->set.answer.tolerance,
+                                  .shape = EVIDENCE_DIAGONAL};
+    }
+    if (!status)
+        evidence_batch_run(a->chains->team, p.job, (int)count);
+    for (size_t i = 0; i < count && !status; i++) {
+        a->failed += p.job[i].status != ART_OK;
+        a->laplace[first + i] = p.job[i].status ? -HUGE_VAL : p.job[i].laplace;
+        log_mean_add(&a->mean, a->laplace[first + i] - a->log_q[first + i]);
+    }
+    if (!status)
+        a->n_draws += count;
+    piece_free(&p);
+    return status;
+}
+
+int chain_answer_bridge(bridge_estimate *out, const chain_answer *a)
+{
+    double *weight = mem_zeros(a->n_draws + 1, sizeof *weight);
+    if (!weight)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < a->n_draws; i++)
+        weight[i] = a->laplace[i] - a->log_q[i];
+    int status = chain_stage_bridge(out, a->chains, weight, a->n_draws);
+    free(weight);
+    return status;
+}
+
+/* After a pass: whether it was the last. Half of the variance that is wanted is left to the trees
+ * that are picked; and draws cannot make up for states that are too few. */
+static int is_enough(chain_answer *a, bool *enough)
+{
+    const chain_answer_settings *set = &a->set.answer;
+    const int passes = (int)(a->n_draws / (size_t)a->pass_draws);
+    int status = chain_answer_bridge(&a->bridge, a);
+    const bridge_estimate *b = &a->bridge;
+    *enough = passes >= set->passes ||
+              (passes >= set->least_passes &&
+               (b->error <= a->set.error * M_SQRT1_2 || b->draw_error <= b->state_error / 2 ||
+                log_mean_ess(&a->mean) < set->hopeless));
+    return status;
+}
+
+/* Picks trees of both samples in proportion to their weights, one in each of equal steps of the sum
+ * of the weights, and brings them in random order. */
+static int pick_trees(chain_answer *a)
+{
+    const size_t all = chain_answer_trees(a);
+    const chain_answer_settings *set = &a->set.answer;
+    const size_t wanted = (size_t)affordable(a, set->evaluated, set->least_evaluated);
+    rng stream = rng_at(a->set.seed, RNG_CHOICE, 0, 0);
+    a->pick = mem_zeros(wanted, sizeof *a->pick);
+    if (!a->pick)
+        return ART_ERR_NOMEM;
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < all; i++)
+        total += chain_answer_tree(a, i).weight;
+    double next = rng_uniform(&stream) * total / (double)wanted;
+    for (size_t i = 0; i < all; i++) {
+        const double weight = chain_answer_tree(a, i).weight;
+        int times = 0;
+        for (sum += weight; next < sum; next += total / (double)wanted)
+            times++;
+        if (times && a->n_picks < wanted)
+            a->pick[a->n_picks++] =
+                (picked_tree){(int64_t)i, times, fmin(1, weight / total * (double)wanted), NAN};
+    }
+    for (size_t i = a->n_picks; i > 1; i--) {
+        const size_t j = rng_below(&stream, (uint32_t)i);
+        const picked_tree other = a->pick[j];
+        a->pick[j] = a->pick[i - 1];
+        a->pick[i - 1] = other;
+    }
+    return ART_OK;
+}
+
+/* log w of the states. */
+static int weigh_states(chain_answer *a)
+{
+    const size_t n = chain_answer_trees(a) - a->n_draws;
+    a->state_weight = mem_zeros(n + 1, sizeof *a->state_weight);
+    if (!a->state_weight)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const pooled_tree t = chain_answer_tree(a, a->n_draws + i);
+        a->state_weight[i] = t.laplace - tree_proposal_log_q(a->chains->proposal, t.decision);
+    }
+    return ART_OK;
+}
+
+static int begin_lengths(chain_answer *a)
+{
+    int status = weigh_states(a);
+    if (!status)
+        status = chain_answer_bridge(&a->bridge, a);
+    if (!status)
+        status = pick_trees(a);
+    a->stage = CHAIN_ANSWER_LENGTHS;
+    return status;
+}
+
+static int lengths_of(const chain_answer *a, const picked_tree *t)
+{
+    return a->set.answer.length_draws * (t->times < JOB_LENGTHS ? t->times : JOB_LENGTHS);
+}
+
+/* One of n drawn lengths, in proportion to their weights. */
+static int choose_length(const double *log_weight, int n, rng *stream)
+{
+    double top = -HUGE_VAL, sum = 0;
+    for (int i = 0; i < n; i++)
+        top = fmax(top, log_weight[i]);
+    for (int i = 0; i < n; i++)
+        sum += exp(log_weight[i] - top);
+    double left = sum * rng_uniform(stream);
+    for (int i = 0; i < n; i++)
+        if ((left -= exp(log_weight[i] - top)) < 0)
+            return i;
+    return n - 1;
+}
+
+/* The results for one tree become draws of the posterior, as many as it was picked. */
+static void collect(chain_answer *a, particles *out, size_t number, const evidence_job *job,
+                    const piece *p, size_t at)
+{
+    const branch_posterior *problem = a->chains->problem;
+    const size_t edges = (size_t)problem->n_edges;
+    picked_tree *t = &a->pick[number];
+    const int lengths = lengths_of(a, t), parts = lengths / a->set.answer.length_draws;
+    const pooled_tree from_pool = chain_answer_tree(a, (size_t)t->tree);
+    const double whole = job->status ? -HUGE_VAL : log_mean_value(&job->weights);
+    t->log_ratio = whole - from_pool.laplace;
+    a->failed += job->status != ART_OK;
+    log_mean_add(&a->ratio, t->log_ratio);
+    if (!isfinite(whole))
+        return;
+    rng stream = rng_at(a->set.seed, RNG_POSTERIOR, 0, (uint32_t)number);
+    const double weight = log(from_pool.weight / t->inclusion / parts) + t->log_ratio;
+    for (int k = 0; k < parts; k++) {
+        const size_t from = at + (size_t)choose_length(p->log_weight + at, lengths, &stream);
+        const size_t to = (size_t)out->k++;
+        memcpy(out->decision + to * decisions(a), job->decision,
+               decisions(a) * sizeof *out->decision);
+        memcpy(out->length + to * edges, p->drawn + from * edges, edges * sizeof *out->length);
+        out->value[to] = p->log_likelihood[from];
+        out->log_prior[to] = log_prior(out->length + to * edges, problem->n_taxa, problem->prior);
+        out->log_weight[to] = weight;
+        out->log_q[to] = from_pool.laplace;
+        out->log_b[to] = 0;
+    }
+}
+
+static int draw_lengths(chain_answer *a)
+{
+    const branch_posterior *problem = a->chains->problem;
+    const size_t edges = (size_t)problem->n_edges, count = chunk_size(a, a->n_picks - a->next);
+    const size_t lengths = (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
+    const evidence_shape shape =
+        problem->n_taxa <= a->set.answer.full_taxa ? EVIDENCE_FULL : EVIDENCE_DIAGONAL;
+    piece p;
+    particles out = {0};
+    int status = piece_init(&p, a, lengths);
+    if (status)
+        return status;
+    status = particles_init(&out, CHUNK * JOB_LENGTHS, problem->n_taxa, 0);
+    for (size_t i = 0; i < count && !status; i++) {
+        const picked_tree *t = &a->pick[a->next + i];
+        const size_t at = i * lengths;
+        memcpy(p.length + i * edges, a->chains->guess, edges * sizeof *p.length);
+        p.job[i] = (evidence_job){
+            .decision = chain_answer_tree(a, (size_t)t->tree).decision,
+            .length = p.length + i * edges,
+            .tolerance = a->set.answer.tolerance,
+            .shape = shape,
+            .draws = lengths_of(a, t),
+            .stream = rng_at(a->set.seed, RNG_EVIDENCE_BRANCH, 0, (uint32_t)(a->next + i)),
+            .out = {p.drawn + at * edges, p.log_weight + at, p.log_likelihood + at}};
+    }
+    if (!status) {
+        evidence_batch_run(a->chains->team, p.job, (int)count);
+        out.k = 0;
+        for (size_t i = 0; i < count; i++)
+            collect(a, &out, a->next + i, &p.job[i], &p, i * lengths);
+        a->next += count;
+        status = posterior_add(&a->posterior, &out);
+    }
+    particles_free(&out);
+    piece_free(&p);
+    return status;
+}
+
+int chain_answer_advance(chain_answer *a)
+{
+    bool enough = false;
+    int status = ART_OK;
+    switch (a->stage) {
+    case CHAIN_ANSWER_DRAWS:
+        status = draw_trees(a);
+        if (!status && a->n_draws % (size_t)a->pass_draws == 0)
+            status = is_enough(a, &enough);
+        return status || !(enough || a->end_draws) ? status : begin_lengths(a);
+    case CHAIN_ANSWER_LENGTHS:
+        if (a->next < a->n_picks)
+            status = draw_lengths(a);
+        if (a->next == a->n_picks || (a->end_lengths && a->next > 0))
+            a->stage = CHAIN_ANSWER_DONE;
+        return status;
+    case CHAIN_ANSWER_DONE:
+        break;
+    }
+    return status;
+}
+
+double chain_answer_error(const chain_answer *a)
+{
+    const double trees = a->bridge.states > 0 ? a->bridge.error : HUGE_VAL;
+    return hypot(trees, a->ratio.count > 1 ? log_mean_error(&a->ratio) : 0);
+}
+
+/* The trees that were picked are a function of the draws and the states; what was found out about
+ * them is saved. */
+static void pick_fields(chain_answer *a, saved_state *s)
+{
+    int64_t next = (int64_t)a->next;
+    if (state_loaded(s))
+        state_fail(s, begin_lengths(a));
+    if (s->status)
+        return;
+    state_i64_in(s, "evaluated", &next, 0, (int64_t)a->n_picks);
+    a->next = (size_t)next;
+    double *ratio = state_memory(s, a->next + 1, sizeof *ratio);
+    for (size_t i = 0; ratio && i < a->next; i++)
+        ratio[i] = a->pick[i].log_ratio;
+    if (ratio)
+        state_log_array(s, "log_ratio", ratio, a->next, 1);
+    for (size_t i = 0; ratio && i < a->next; i++)
+        a->pick[i].log_ratio = ratio[i];
+    state_log_mean(s, "ratio", &a->ratio);
+    posterior_fields(&a->posterior, s);
+}
+
+int chain_answer_fields(chain_answer *a, saved_state *s)
+{
+    const size_t before = state_group(s, "answer");
+    bool picks = a->stage != CHAIN_ANSWER_DRAWS;
+    state_bool(s, "picks", &picks);
+    state_i64_in(s, "failed", &a->failed, 0, INT64_MAX);
+    state_log_mean(s, "mean", &a->mean);
+    a->n_draws = state_rows(s, "laplace", a->n_draws, 1);
+    if (state_loaded(s))
+        state_fail(s, make_room(a, a->n_draws + (size_t)a->pass_draws));
+    if (!s->status) {
+        state_trees(s, "decision", a->decision, a->n_draws, a->chains->problem->n_taxa);
+        state_log_array(s, "laplace", a->laplace, a->n_draws, 1);
+        state_f64_array(s, "log_q", a->log_q, a->n_draws, 1);
+    }
+    if (!s->status && picks)
+        pick_fields(a, s);
+    state_group_end(s, before);
+    return s->status;
+}

@@ -1,0 +1,115 @@
+/* chain_answer.h: the results of collapsed inference from chains over topologies and a density of
+ * clades (chain_stage.h): evidence, posterior and their errors.
+ *
+ *     chain_answer *a;
+ *     status = chain_answer_create(&a, stage, &names, &settings);
+ *     while (a->stage != CHAIN_ANSWER_DONE)
+ *         status = chain_answer_advance(a);               a second of work, more or less
+ *     status = chain_answer_finish(a, &evidence, &posterior, &check);
+ *     chain_answer_free(a);
+ *
+ * Two samples of topologies are at hand, both for the diagonal Laplace approximation g of the log
+ * evidence of a tree: the states of the chains, all alike, and independent draws from the density
+ * q, each with the weight w = exp(g) / q. Both together give the sum Z of exp g over all trees
+ * (bridge.h); the mean of w alone is the same sum, with another error. Of the two samples together, each with the share that its effective size earns, trees
+ * are picked in proportion to their weights; for each, branch lengths are drawn from its own
+ * proposal (branch/topology_evidence.h), whose mean weight is an unbiased estimate of the tree's
+ * evidence. With u that estimate over exp g,
+ *
+ *     evidence = Z * mean of u over the trees picked * prior of a topology,
+ *
+ * and the errors of the two factors are independent but for the trees they share. docs/chain.md
+ * derives it and the errors of splits. */
+#ifndef COLLAPSED_CHAIN_ANSWER_H
+#define COLLAPSED_CHAIN_ANSWER_H
+
+#include "collapsed/chain_stage.h"
+#include "results/posterior.h"
+#include "train/evidence.h"
+
+typedef enum chain_answer_stage {
+    CHAIN_ANSWER_DRAWS,   /* trees from the density */
+    CHAIN_ANSWER_LENGTHS, /* branch lengths of the trees that were picked */
+    CHAIN_ANSWER_DONE,
+} chain_answer_stage;
+
+/* A tree that was picked. */
+typedef struct picked_tree {
+    int64_t tree;    /* number of a draw, or draws + number of a state */
+    int times;       /* picked */
+    double inclusion; /* probability of being picked at all */
+    double log_ratio; /* log u; NaN before its lengths were drawn, -inf where none had weight */
+} picked_tree;
+
+typedef struct chain_answer {
+    chain_stage *chains;
+    const taxa *names;
+    collapsed_settings set;
+    chain_answer_stage stage;
+    bool end_draws, end_lengths; /* as soon as possible */
+    int pass_draws; /* of a pass */
+    /* The draws. */
+    size_t n_draws, room;
+    int32_t *decision; /* [n_draws][N-3] */
+    double *laplace;   /* [n_draws] g; -inf where no mode was found */
+    double *log_q;     /* [n_draws] */
+    log_mean mean;     /* of the weights */
+    bridge_estimate bridge; /* by the draws and the states, after the last pass */
+    double *state_weight;   /* log w of the states; NULL before the last pass has ended */
+    /* The trees that were picked, in random order. */
+    picked_tree *pick;
+    size_t n_picks, next;
+    log_mean ratio; /* of u, each pick once */
+    int64_t failed;
+    posterior posterior;
+} chain_answer;
+
+/* How the two samples agree, for the verdict. */
+typedef struct chain_check {
+    double draw_ess;    /* effective number of draws */
+    double state_ess;   /* and of states */
+    double pareto_k;    /* of the weights of the draws */
+    double ratio_k;     /* of the estimates u */
+    double forward;       /* nats: log of the sum of exp g by the draws alone, less that by the
+                             bridge .. */
+    double forward_error; /* .. and the standard error of the former */
+    double overlap;       /* of density and posterior */
+    double tree_error;    /* standard error of the log of the sum of exp g */
+    double ratio_error; /* of the mean of u */
+} chain_check;
+
+/* The stage is done and borrowed, as are the names. */
+int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,
+                        const collapsed_settings *set);
+void chain_answer_free(chain_answer *a); /* NULL is fine */
+
+int chain_answer_advance(chain_answer *a);
+
+/* No more trees are drawn than those of the current piece of work; nor are branch lengths drawn for
+ * more. These requests are not saved: a resumed run may have more time. */
+void chain_answer_end_draws(chain_answer *a);
+void chain_answer_end_lengths(chain_answer *a);
+
+/* The two samples together: the draws, then the states of every chain that the density was not
+ * fitted to, as one weighted sample for exp g. The weights sum to 1, up to the error of the bridge.
+ * Tree i of chain_answer_trees. */
+typedef struct pooled_tree {
+    const int32_t *decision; /* [N-3] */
+    double laplace;          /* g */
+    double weight;
+} pooled_tree;
+size_t chain_answer_trees(const chain_answer *a);
+pooled_tree chain_answer_tree(const chain_answer *a, size_t i);
+
+/* The sum of exp g over all trees, from the draws so far and the states. */
+int chain_answer_bridge(bridge_estimate *out, const chain_answer *a);
+
+/* Of the log evidence, so far; +inf at first. */
+double chain_answer_error(const chain_answer *a);
+
+int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check);
+
+/* Everything the next piece depends on, in addition to chain_stage_fields. */
+int chain_answer_fields(chain_answer *a, saved_state *s);
+
+#endif

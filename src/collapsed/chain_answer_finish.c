@@ -1,0 +1,232 @@
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "collapsed/chain_answer.h"
+#include "train/importance_weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The trees that were picked and evaluated, as an estimate of the mean of u: each stands for
+ * 1 / inclusion of its weight. */
+typedef struct ratio_estimate {
+    double log_mean; /* log of the mean of u */
+    double error;    /* its standard error */
+    double k;        /* Pareto k of the u */
+    double stands;   /* sum of weight / inclusion */
+} ratio_estimate;
+
+/* What a picked tree stands for: its weight over its chance to be picked. */
+static double stands_for(const chain_answer *a, const picked_tree *t)
+{
+    return chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
+}
+
+static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
+{
+    double top = -HUGE_VAL, sum = 0, squares = 0;
+    double *u = mem_zeros(2 * a->next + 1, sizeof *u);
+    *out = (ratio_estimate){.log_mean = NAN, .error = INFINITY, .k = INFINITY};
+    if (!u)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < a->next; i++) {
+        u[i] = a->pick[i].log_ratio;
+        top = fmax(top, u[i]);
+        out->stands += stands_for(a, &a->pick[i]);
+    }
+    for (size_t i = 0; i < a->next; i++)
+        sum += stands_for(a, &a->pick[i]) * exp(u[i] - top);
+    const double mean = sum / out->stands;
+    for (size_t i = 0; i < a->next; i++) {
+        const double off = stands_for(a, &a->pick[i]) * (exp(u[i] - top) / mean - 1) / out->stands;
+        squares += off * off;
+    }
+    out->log_mean = top + log(mean);
+    out->k = weights_pareto_k(u, u + a->next, (int)a->next);
+    if (a->next > 1)
+        out->error = sqrt(squares * (double)a->next / (double)(a->next - 1));
+    free(u);
+    return ART_OK;
+}
+
+/* The split frequencies of every chain, over the states that are used. */
+static int chain_splits(split_table *table, const chain_answer *a)
+{
+    const chain_states *x = &a->chains->states;
+    int status = ART_OK;
+    for (int c = 0; c < x->n_chains && !status; c++) {
+        status = split_table_init(&table[c], a->chains->problem->n_taxa);
+        for (size_t i = chain_stage_fresh(a->chains); i < x->count && !status; i++)
+            status = split_table_add(&table[c], chain_states_tree(x, c, i), NULL, 1);
+    }
+    return status;
+}
+
+static double frequency_of(const split_table *s, const uint64_t *bits)
+{
+    const int64_t at = split_table_find(s, bits);
+    return at < 0 ? 0 : split_frequency(s, (size_t)at);
+}
+
+/* Adds the trees of both samples and the corrections of those that were evaluated, each with its
+ * variance; but for the states, whose errors are not those of single trees. *states becomes the
+ * share of the weight that the states have. */
+static int add_trees(split_table *s, double *states, const chain_answer *a,
+                     const ratio_estimate *ratio)
+{
+    const size_t all = chain_answer_trees(a);
+    double sum = 0;
+    int status = ART_OK;
+    *states = 0;
+    for (size_t i = 0; i < all; i++)
+        sum += chain_answer_tree(a, i).weight;
+    for (size_t i = 0; i < all && !status; i++) {
+        const pooled_tree t = chain_answer_tree(a, i);
+        const double weight = t.weight / sum;
+        const bool is_state = i >= a->n_draws;
+        *states += is_state ? weight : 0;
+        status =
+            split_table_add_uncertain(s, t.decision, NULL, weight, is_state ? 0 : weight * weight);
+    }
+    for (size_t i = 0; i < a->next && !status; i++) {
+        const picked_tree *t = &a->pick[i];
+        status = split_table_add(s, chain_answer_tree(a, (size_t)t->tree).decision, NULL,
+                                 stands_for(a, t) / ratio->stands *
+                                     (exp(t->log_ratio - ratio->log_mean) - 1));
+    }
+    return status;
+}
+
+/* The effective number of the states that are used, by their splits. */
+static double effective_states(const chain_answer *a)
+{
+    const chain_round *last = chain_stage_last(a->chains);
+    const double used = (double)(a->chains->states.count - chain_stage_fresh(a->chains));
+    return fmax(1, fmin(last->ess_splits, last->ess_between) * used / last->states);
+}
+
+/* The variance that the states of the chains bring into a split's frequency: by their effective
+ * number, and by the differences between the chains, whichever is larger. A split that all chains
+ * have, or none, may be one that they have not seen change: half a tree is added to both sides. */
+static double state_variance(const chain_answer *a, const split_table *chain, const uint64_t *bits)
+{
+    const int n = a->chains->states.n_chains;
+    double mean = 0, squares = 0;
+    for (int c = 0; c < n; c++)
+        mean += frequency_of(&chain[c], bits) / n;
+    for (int c = 0; c < n; c++) {
+        const double off = frequency_of(&chain[c], bits) - mean;
+        squares += off * off;
+    }
+    const double ess = effective_states(a), least = (ess * mean + 0.5) / (ess + 1);
+    return fmax(least * (1 - least) / ess, squares / (n * (n - 1.0)));
+}
+
+static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
+{
+    split_table *s = &a->posterior.splits;
+    split_table *chain = mem_zeros((size_t)a->chains->states.n_chains, sizeof *chain);
+    int status = chain ? chain_splits(chain, a) : ART_ERR_NOMEM;
+    split_table_reset(s);
+    double share = 0;
+    if (!status)
+        status = add_trees(s, &share, a, ratio);
+    for (size_t i = 0; i < s->count && !status; i++) {
+        s->weight[i] = fmax(0, fmin(s->weight[i], s->total)); /* corrections are noisy */
+        if (!split_is_trivial(split_table_bits(s, i), s->n_taxa))
+            s->common[i] =
+                share * share * state_variance(a, chain, split_table_bits(s, i));
+    }
+    for (int c = 0; chain && c < a->chains->states.n_chains; c++)
+        split_table_free(&chain[c]);
+    free(chain);
+    return status;
+}
+
+/* The trees that were met, each with its probability exp(g) over the sum of exp g; with its u where
+ * that is known, over the mean of u. */
+static int list_trees(chain_answer *a, const ratio_estimate *ratio)
+{
+    const size_t all = chain_answer_trees(a);
+    tree_set *old = &a->posterior.trees, found;
+    int status = tree_set_init(&found, &old->taxa);
+    for (size_t i = 0; i < a->next && !status; i++) {
+        const picked_tree *t = &a->pick[i];
+        const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
+        if (isfinite(t->log_ratio) && tree_set_find(&found, from.decision) < 0)
+            status = tree_set_add(&found, from.decision,
+                                  exp(from.laplace + t->log_ratio - ratio->log_mean -
+                                      a->bridge.log_sum));
+    }
+    for (size_t i = 0; i < all && !status; i++) {
+        const pooled_tree t = chain_answer_tree(a, i);
+        if (isfinite(t.laplace) && tree_set_find(&found, t.decision) < 0)
+            status = tree_set_add(&found, t.decision, exp(t.laplace - a->bridge.log_sum));
+    }
+    found.share = fmin(1, found.total);
+    tree_set_free(old);
+    *old = found;
+    return status;
+}
+
+static int summarise(evidence *e, chain_check *check, const chain_answer *a,
+                     const ratio_estimate *ratio)
+{
+    double *weight = mem_zeros(2 * a->n_draws + 1, sizeof *weight);
+    if (!weight)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < a->n_draws; i++)
+        weight[i] = a->laplace[i] - a->log_q[i];
+    check->pareto_k = weights_pareto_k(weight, weight + a->n_draws, (int)a->n_draws);
+    free(weight);
+    check->ratio_k = ratio->k;
+    check->draw_ess = log_mean_ess(&a->mean);
+    check->state_ess = effective_states(a);
+    check->forward = log_mean_value(&a->mean) - a->bridge.log_sum;
+    check->forward_error = log_mean_error(&a->mean);
+    check->tree_error = a->bridge.error;
+    check->overlap = a->bridge.overlap;
+    check->ratio_error = ratio->error;
+    const double error = hypot(check->tree_error, ratio->error);
+    *e = (evidence){
+        .log_evidence = a->bridge.log_sum + ratio->log_mean -
+                        log_topologies(a->chains->problem->n_taxa),
+        .log_evidence_sd = NAN,
+        .log_evidence_se = error,
+        .lower_bound_1 = NAN,
+        .lower_bound_10 = NAN,
+        .lower_bound_k = NAN,
+        .ess = 1 / (error * error),
+        .pareto_k = check->ratio_k,
+        .total = (long)a->n_draws,
+        .outside = NAN,
+        .outside_se = NAN,
+        .failed = (long)a->failed,
+    };
+    e->log_mean_weight = e->log_evidence;
+    return ART_OK;
+}
+
+int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check)
+{
+    ratio_estimate ratio;
+    memset(p, 0, sizeof *p);
+    memset(e, 0, sizeof *e);
+    *check = (chain_check){0};
+    int status = estimate_ratio(&ratio, a);
+    if (!status && !isfinite(ratio.log_mean))
+        status = ART_ERR_NUMERIC;
+    if (!status)
+        status = summarise(e, check, a, &ratio);
+    if (!status)
+        status = estimate_splits(a, &ratio);
+    if (!status)
+        status = list_trees(a, &ratio);
+    if (!status)
+        status = posterior_finish(&a->posterior);
+    if (status)
+        return status;
+    *p = a->posterior;
+    memset(&a->posterior, 0, sizeof a->posterior);
+    return ART_OK;
+}

@@ -1,0 +1,464 @@
+#include "collapsed/chain_stage.h"
+
+#include "artreeformer.h"
+#include "base/host.h"
+#include "base/mem.h"
+#include "chain/convergence.h"
+#include "tree/saved_trees.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A piece of work takes about this long. */
+static const double PIECE_SECONDS = 0.5;
+
+static int propose_jump(void *context, int32_t *decision, double *log_q, rng *r)
+{
+    chain_stage *s = context;
+    if (!s->proposal)
+        return ART_ERR_USAGE; /* nothing to propose yet */
+    *log_q = tree_proposal_sample(s->proposal, decision, r);
+    return ART_OK;
+}
+
+static double jump_log_q(void *context, const int32_t *decision)
+{
+    chain_stage *s = context;
+    return tree_proposal_log_q(s->proposal, decision);
+}
+
+static int init_states(chain_states *x, const branch_posterior *p, const chain_stage_settings *set)
+{
+    x->n_chains = set->chains;
+    x->n_decisions = (size_t)p->n_taxa - 3;
+    x->every = 1;
+    const size_t bytes = (size_t)set->chains * (x->n_decisions + 1) * sizeof *x->decision;
+    const size_t fit = set->memory / bytes;
+    x->room = fit < set->least_states  ? set->least_states
+              : fit > set->most_states ? set->most_states
+                                       : fit;
+    const size_t all = (size_t)set->chains * x->room;
+    x->decision = mem_zeros(all * x->n_decisions, sizeof *x->decision);
+    x->laplace = mem_zeros(all, sizeof *x->laplace);
+    return x->decision && x->laplace ? ART_OK : ART_ERR_NOMEM;
+}
+
+static int create_chains(chain_stage *s)
+{
+    chain_settings chain = s->set.chain;
+    chain.jump = s->problem->n_taxa <= s->set.jump_taxa ? s->set.chain.jump : 0;
+    chain.jumps = (chain_jumps){propose_jump, jump_log_q, s};
+    const chains_settings set = {
+        .chain = chain, .seed = s->seed, .ladders = s->set.chains, .temperatures = 1};
+    return tree_chains_create(&s->chains, s->problem, &set, s->threads);
+}
+
+int chain_stage_create(chain_stage **out, const branch_posterior *problem,
+                       const chain_stage_settings *set, uint64_t seed, evidence_batch *team,
+                       pool *threads)
+{
+    *out = NULL;
+    if (set->chains < 2 || set->rounds < 1 || set->rounds > CHAIN_ROUNDS_MOST ||
+        set->first_blocks < 8 || set->pilot_draws < 2 || set->most_states < 16)
+        return ART_ERR_USAGE;
+    chain_stage *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    s->problem = problem;
+    s->set = *set;
+    s->seed = seed;
+    s->team = team;
+    s->threads = threads;
+    s->wanted = set->first_blocks;
+    s->guess = mem_zeros((size_t)problem->n_edges, sizeof *s->guess);
+    s->pilot = mem_zeros((size_t)set->pilot_draws, sizeof *s->pilot);
+    int status = s->guess && s->pilot ? init_states(&s->states, problem, set) : ART_ERR_NOMEM;
+    if (!status)
+        status = create_chains(s);
+    if (status)
+        chain_stage_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+void chain_stage_free(chain_stage *s)
+{
+    if (!s)
+        return;
+    tree_chains_free(s->chains);
+    tree_proposal_free(s->proposal);
+    free(s->states.decision);
+    free(s->states.laplace);
+    free(s->guess);
+    free(s->pilot);
+    free(s->fitted);
+    free(s);
+}
+
+/* Leaves keep their branches; inner branches begin with their mean. */
+static void set_guess(chain_stage *s, const double *length)
+{
+    const branch_posterior *p = s->problem;
+    double sum = 0;
+    for (int e = 0; e < p->n_edges; e++)
+        sum += edge_node(e, p->n_taxa) < p->n_taxa ? 0 : length[e];
+    for (int e = 0; e < p->n_edges; e++)
+        s->guess[e] = edge_node(e, p->n_taxa) < p->n_taxa ? length[e] : sum / (p->n_taxa - 3);
+}
+
+int chain_stage_start(chain_stage *s, int chain, const int32_t *decision, const double *length)
+{
+    if (chain == 0)
+        set_guess(s, length);
+    return tree_chains_start(s->chains, chain, decision, length);
+}
+
+void chain_stage_finish_now(chain_stage *s)
+{
+    s->finish_now = true;
+}
+
+size_t chain_stage_first(const chain_stage *s)
+{
+    return s->states.count / 4;
+}
+
+const chain_round *chain_stage_last(const chain_stage *s)
+{
+    return s->n_rounds ? &s->round[s->n_rounds - 1] : NULL;
+}
+
+/* Of the states of every chain every other one goes. */
+static void thin(chain_states *x)
+{
+    for (int c = 0; c < x->n_chains; c++)
+        for (size_t i = 0; i < x->count / 2; i++) {
+            const size_t to = (size_t)c * x->room + i, from = (size_t)c * x->room + 2 * i + 1;
+            memcpy(x->decision + to * x->n_decisions, x->decision + from * x->n_decisions,
+                   x->n_decisions * sizeof *x->decision);
+            x->laplace[to] = x->laplace[from];
+        }
+    x->count /= 2;
+    x->every *= 2;
+}
+
+static int keep_state(void *context, const chain_record *r)
+{
+    chain_states *x = &((chain_stage *)context)->states;
+    if (r->block % x->every)
+        return 0;
+    if (r->chain == 0 && x->count == x->room)
+        thin(x); /* the room is even: this block is one that is kept */
+    const size_t to = (size_t)r->chain * x->room + x->count;
+    if (r->block % x->every == 0) {
+        memcpy(x->decision + to * x->n_decisions, r->decision,
+               x->n_decisions * sizeof *x->decision);
+        x->laplace[to] = r->laplace;
+        x->count += r->chain == x->n_chains - 1;
+    }
+    return 0;
+}
+
+static int make_proposal(chain_stage *s)
+{
+    tree_proposal_free(s->proposal);
+    s->proposal = NULL;
+    return tree_proposal_create(&s->proposal, s->problem->n_taxa, s->fitted, s->n_fitted,
+                                s->set.chains);
+}
+
+static int run_blocks(chain_stage *s)
+{
+    const int64_t left = s->wanted - s->blocks;
+    const double fit = s->block_seconds > 0 ? PIECE_SECONDS / s->block_seconds : 1;
+    const int64_t now = fit < 1 ? 1 : fit < (double)left ? (int64_t)fit : left;
+    const double begun = clock_seconds();
+    int status = tree_chains_run(s->chains, now, keep_state, s);
+    s->block_seconds = (clock_seconds() - begun) / (double)now;
+    s->blocks += now;
+    return status;
+}
+
+/* The states first .. last - 1 of all chains become what the density is fitted to. */
+static int fit_density(chain_stage *s, size_t first, size_t last)
+{
+    const chain_states *x = &s->states;
+    const size_t each = last - first;
+    int32_t *grown =
+        mem_resize(s->fitted, each * (size_t)x->n_chains * x->n_decisions, sizeof *s->fitted);
+    if (!grown)
+        return ART_ERR_NOMEM;
+    s->fitted = grown;
+    s->n_fitted = each * (size_t)x->n_chains;
+    for (int c = 0; c < x->n_chains; c++)
+        memcpy(s->fitted + (size_t)c * each * x->n_decisions, chain_states_tree(x, c, first),
+               each * x->n_decisions * sizeof *s->fitted);
+    s->fit_block = (int64_t)last * x->every;
+    s->n_fits++;
+    return make_proposal(s);
+}
+
+/* Draws trees from the density and weighs them. */
+static int draw_pilots(chain_stage *s)
+{
+    const size_t n = (size_t)s->set.pilot_draws, edges = (size_t)s->problem->n_edges;
+    const size_t n_decisions = s->states.n_decisions;
+    evidence_job *job = mem_zeros(n, sizeof *job);
+    int32_t *decision = mem_zeros(n * n_decisions, sizeof *decision);
+    double *length = mem_zeros(n * edges, sizeof *length);
+    int status = job && decision && length ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < n && !status; i++) {
+        rng stream = rng_at(s->seed, RNG_PILOT, (uint32_t)s->n_fits, (uint32_t)i);
+        s->pilot[i] = -tree_proposal_sample(s->proposal, decision + i * n_decisions, &stream);
+        memcpy(length + i * edges, s->guess, edges * sizeof *length);
+        job[i] = (evidence_job){.decision = decision + i * n_decisions,
+                                .length = length + i * edges,
+                                .tolerance = s->set.pilot_tolerance,
+                                .shape = EVIDENCE_DIAGONAL};
+    }
+    if (!status)
+        evidence_batch_run(s->team, job, (int)n);
+    for (size_t i = 0; i < n && !status; i++)
+        s->pilot[i] = job[i].status ? -HUGE_VAL : job[i].laplace + s->pilot[i];
+    free(job);
+    free(decision);
+    free(length);
+    return status;
+}
+
+size_t chain_stage_fresh(const chain_stage *s)
+{
+    const size_t fresh = (size_t)(s->fit_block / s->states.every);
+    return fresh < s->states.count ? fresh : s->states.count;
+}
+
+int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
+                       size_t n_draws)
+{
+    const chain_states *x = &s->states;
+    const size_t fresh = chain_stage_fresh(s), each = x->count - fresh;
+    double *state = mem_zeros((size_t)x->n_chains * each + 1, sizeof *state);
+    if (!state)
+        return ART_ERR_NOMEM;
+    for (int c = 0; c < x->n_chains; c++)
+        for (size_t i = 0; i < each; i++)
+            state[(size_t)c * each + i] =
+                chain_states_laplace(x, c, fresh + i) -
+                tree_proposal_log_q(s->proposal, chain_states_tree(x, c, fresh + i));
+    int status = bridge_of(out, draw, n_draws, state, (size_t)x->n_chains, each);
+    free(state);
+    return status;
+}
+
+/* Agreement of the chains. */
+static int compare_chains(const chain_stage *s, chain_round *r)
+{
+    const chain_states *x = &s->states;
+    const size_t first = chain_stage_first(s), each = x->count - first;
+    const size_t n_chains = (size_t)x->n_chains;
+    chain_trees *chain = mem_zeros(n_chains, sizeof *chain);
+    double *g = mem_zeros(n_chains * each, sizeof *g), sum = 0;
+    split_agreement found;
+    int status = chain && g ? ART_OK : ART_ERR_NOMEM;
+    for (size_t c = 0; c < n_chains && !status; c++) {
+        const double *own = x->laplace + c * x->room + first;
+        const double ess = series_ess(own, each);
+        memcpy(g + c * each, own, each * sizeof *g);
+        for (size_t i = 0; i < each; i++)
+            sum += own[i];
+        r->ess_laplace += isnan(ess) ? 1 : ess;
+        chain[c] = (chain_trees){chain_states_tree(x, (int)c, first), each};
+    }
+    if (!status)
+        status = split_agreement_of(&found, chain, n_chains, s->problem->n_taxa);
+    if (!status) {
+        r->states = (double)each;
+        r->mean = sum / (double)(n_chains * each);
+        r->asdsf = found.splits ? found.average_deviation : 0;
+        r->largest = found.splits ? found.largest_deviation : 0;
+        r->r_hat = series_r_hat(g, n_chains, each);
+        r->ess_splits = fmin(r->ess_laplace, isnan(found.least_ess) ? HUGE_VAL : found.least_ess);
+        r->ess_between = isnan(found.between_ess) ? HUGE_VAL : found.between_ess;
+    }
+    free(chain);
+    free(g);
+    return status;
+}
+
+/* A density for the next round, and its pilot draws. */
+static int refit(chain_stage *s, size_t last)
+{
+    int status = fit_density(s, chain_stage_first(s), last);
+    return status ? status : draw_pilots(s);
+}
+
+/* Whether there are states enough that the density was not fitted to. */
+static bool has_fresh(const chain_stage *s)
+{
+    return s->proposal && s->states.count - chain_stage_fresh(s) >= s->states.count / 3;
+}
+
+static int end_round(chain_stage *s)
+{
+    chain_round r = {.blocks = (double)s->blocks};
+    bridge_estimate bridge = {.log_sum = NAN, .error = HUGE_VAL, .state_error = HUGE_VAL};
+    const bool is_last = s->finish_now || s->n_rounds + 1 == s->set.rounds ||
+                         s->blocks >= s->set.most_blocks;
+    int status = compare_chains(s, &r);
+    if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
+        status = refit(s, s->states.count * 5 / 8);
+    if (!status && s->proposal)
+        status = chain_stage_bridge(&bridge, s, s->pilot, (size_t)s->set.pilot_draws);
+    r.log_sum = bridge.log_sum;
+    r.overlap = bridge.overlap;
+    r.error = bridge.state_error;
+    s->is_done = is_last || (r.asdsf <= s->set.asdsf && r.r_hat <= s->set.r_hat &&
+                             r.error <= s->set.error);
+    if (!status && !s->is_done)
+        status = refit(s, s->states.count);
+    if (status)
+        return status;
+    s->round[s->n_rounds++] = r;
+    s->wanted = s->blocks * 2;
+    return ART_OK;
+}
+
+int chain_stage_advance(chain_stage *s)
+{
+    if (s->is_done)
+        return ART_OK;
+    const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
+    return s->blocks < s->wanted && !is_over ? run_blocks(s) : end_round(s);
+}
+
+/* The rounds so far; those to come are 0. */
+static void round_fields(chain_stage *s, saved_state *to)
+{
+    chain_round *r = s->round;
+    const struct {
+        const char *name;
+        double *first;
+    } column[] = {
+        {"blocks", &r->blocks},         {"states", &r->states},
+        {"mean", &r->mean},             {"asdsf", &r->asdsf},
+        {"largest", &r->largest},       {"r_hat", &r->r_hat},
+        {"ess_laplace", &r->ess_laplace}, {"ess_splits", &r->ess_splits},
+        {"ess_between", &r->ess_between}, {"log_sum", &r->log_sum},
+        {"overlap", &r->overlap},       {"error", &r->error},
+    };
+    for (size_t i = 0; i < sizeof column / sizeof column[0]; i++)
+        for (int k = 0; k < s->n_rounds; k++) {
+            char name[STATE_NAME];
+            snprintf(name, sizeof name, "round.%d.%s", k, column[i].name);
+            state_f64(to, name, (double *)((char *)column[i].first + (size_t)k * sizeof *r));
+        }
+}
+
+static void counts_fields(chain_counts *n, saved_state *to)
+{
+    state_i64(to, "steps", &n->steps);
+    for (int k = 0; k < CHAIN_KINDS; k++) {
+        char name[STATE_NAME];
+        snprintf(name, sizeof name, "tried.%d", k);
+        state_i64(to, name, &n->tried[k]);
+        snprintf(name, sizeof name, "moved.%d", k);
+        state_i64(to, name, &n->moved[k]);
+        snprintf(name, sizeof name, "accepted.%d", k);
+        state_i64(to, name, &n->accepted[k]);
+    }
+    state_i64(to, "resolved", &n->resolved);
+    state_i64(to, "interchanged", &n->interchanged);
+    state_i64(to, "failed", &n->failed);
+    state_i64(to, "blocks", &n->blocks);
+    state_i64(to, "returned", &n->returned);
+    state_f64(to, "drift", &n->drift);
+    state_f64(to, "drift_squares", &n->drift_squares);
+}
+
+/* The chains. The numbers live until the state is freed. */
+static void chains_fields(chain_stage *s, saved_state *to)
+{
+    const branch_posterior *p = s->problem;
+    const size_t decisions = s->states.n_decisions, edges = (size_t)p->n_edges;
+    const size_t n = (size_t)s->set.chains;
+    chains_state all = {.n_chains = s->set.chains,
+                        .chain = state_memory(to, n, sizeof *all.chain),
+                        .temperature = state_memory(to, n, sizeof *all.temperature)};
+    for (size_t i = 0; i < n && !to->status; i++)
+        all.chain[i] = (chain_state){.decision = state_memory(to, decisions, sizeof(int32_t)),
+                                     .cbrt_length = state_memory(to, edges, sizeof(double)),
+                                     .curvature = state_memory(to, edges, sizeof(double))};
+    if (to->status)
+        return;
+    if (!to->is_loading)
+        tree_chains_save(&all, s->chains);
+    state_i64_in(to, "blocks", &all.blocks, 0, INT64_MAX);
+    for (size_t i = 0; i < n; i++) {
+        char name[STATE_NAME];
+        chain_state *c = &all.chain[i];
+        snprintf(name, sizeof name, "%zu", i);
+        const size_t before = state_group(to, name);
+        state_trees(to, "decision", c->decision, 1, p->n_taxa);
+        state_f64_array(to, "cbrt_length", c->cbrt_length, edges, 1);
+        state_f64_array(to, "curvature", c->curvature, edges, 1);
+        state_f64(to, "log_likelihood", &c->log_likelihood);
+        state_f64(to, "log_density", &c->log_density);
+        state_f64(to, "laplace", &c->laplace);
+        state_f64(to, "beta", &c->beta);
+        counts_fields(&c->counts, to);
+        state_group_end(to, before);
+    }
+    if (state_loaded(to) && tree_chains_load(s->chains, &all))
+        state_refuse(to, "the chains have impossible states");
+}
+
+/* The states that are kept, chain after chain. */
+static void states_fields(chain_stage *s, saved_state *to)
+{
+    chain_states *x = &s->states;
+    int64_t count = (int64_t)x->count;
+    state_i64_in(to, "count", &count, 0, (int64_t)x->room);
+    state_i64_in(to, "every", &x->every, 1, INT64_MAX);
+    x->count = (size_t)count;
+    for (int c = 0; c < x->n_chains; c++) {
+        char name[STATE_NAME];
+        snprintf(name, sizeof name, "decision.%d", c);
+        state_trees(to, name, x->decision + (size_t)c * x->room * x->n_decisions, x->count,
+                    s->problem->n_taxa);
+        snprintf(name, sizeof name, "laplace.%d", c);
+        state_f64_array(to, name, x->laplace + (size_t)c * x->room, x->count, 1);
+    }
+}
+
+int chain_stage_fields(chain_stage *s, saved_state *to)
+{
+    const size_t before = state_group(to, "chains");
+    state_bool(to, "is_done", &s->is_done);
+    state_int_in(to, "rounds", &s->n_rounds, 0, s->set.rounds);
+    state_int_in(to, "fits", &s->n_fits, 0, INT32_MAX);
+    state_i64_in(to, "made", &s->blocks, 0, INT64_MAX);
+    state_i64_in(to, "wanted", &s->wanted, 0, INT64_MAX);
+    state_i64_in(to, "fit_block", &s->fit_block, 0, INT64_MAX);
+    state_f64_array(to, "guess", s->guess, (size_t)s->problem->n_edges, 1);
+    state_log_array(to, "pilot", s->pilot, (size_t)s->set.pilot_draws, 1);
+    round_fields(s, to);
+    chains_fields(s, to);
+    states_fields(s, to);
+    s->n_fitted = state_rows(to, "fitted", s->n_fitted, s->states.n_decisions);
+    if (state_loaded(to)) {
+        free(s->fitted);
+        s->fitted = mem_zeros(s->n_fitted * s->states.n_decisions + 1, sizeof *s->fitted);
+        state_fail(to, s->fitted ? ART_OK : ART_ERR_NOMEM);
+    }
+    if (!to->status)
+        state_trees(to, "fitted", s->fitted, s->n_fitted, s->problem->n_taxa);
+    if (state_loaded(to) && s->n_fitted)
+        state_fail(to, make_proposal(s));
+    if (state_loaded(to) && s->is_done && !s->proposal)
+        state_refuse(to, "chains have ended without a density");
+    state_group_end(to, before);
+    return to->status;
+}

@@ -1,0 +1,136 @@
+/* chain_stage.h: the part of collapsed inference for posteriors that no table of trees can hold:
+ * Markov chains over topologies (chain/tree_chains.h), and a density of clades
+ * (density/clade/clade_density.h) fitted to their states.
+ *
+ *     chain_stage *s;
+ *     status = chain_stage_create(&s, &problem, &settings, seed, team, threads);
+ *     for (int i = 0; i < s->set.chains; i++)
+ *         status = chain_stage_start(s, i, decision, length);
+ *     while (!s->is_done)
+ *         status = chain_stage_advance(s);                a second of work, more or less
+ *     ... chain_stage_first, s->states, s->proposal ...
+ *     chain_stage_free(s);
+ *
+ * Work comes in rounds. In a round every chain makes a number of blocks, twice as many as in the
+ * round before; its states at the ends of blocks are kept, thinned so that they fit. Then the
+ * density is fitted to the states of all chains but the first quarter, and a small number of
+ * trees is drawn from it: the pilot draws. In the next round the chains also propose draws of the
+ * density (jumps), which lead from one peak of the posterior to another; and the states of that
+ * round, which the density has not seen, together with the pilot draws tell the sum of exp g over
+ * all trees (bridge.h). Rounds end when the chains agree and that sum is known well enough, or
+ * after set.rounds of them. The density of the last round stays the one that was fitted before it.
+ *
+ * Everything that the next piece of work depends on is saved (chain_stage_fields), and is the same
+ * on any number of threads. */
+#ifndef COLLAPSED_CHAIN_STAGE_H
+#define COLLAPSED_CHAIN_STAGE_H
+
+#include "branch/evidence_batch.h"
+#include "chain/tree_chains.h"
+#include "collapsed/bridge.h"
+#include "collapsed/settings.h"
+#include "collapsed/tree_proposal.h"
+#include "io/saved_state.h"
+
+#include <stdbool.h>
+
+/* What a round showed. */
+typedef struct chain_round {
+    double blocks;    /* of each chain, so far */
+    double states;    /* kept of each chain, without the first quarter */
+    double mean;      /* of g over these */
+    double asdsf;     /* average standard deviation of split frequencies between chains, and */
+    double largest;   /* the largest */
+    double r_hat;     /* of g */
+    double ess_laplace; /* effective number of states: by the series of g, .. */
+    double ess_splits;  /* .. of the split for which it is smallest, if that is less .. */
+    double ess_between; /* .. and by the differences between the chains (convergence.h) */
+    /* With pilot draws of the density that was fitted before the round (bridge.h); NaN, 0 and
+     * infinity in the first one. */
+    double log_sum; /* log of the sum of exp g over all trees */
+    double overlap; /* of density and posterior */
+    double error;   /* part of the states in the standard error of log_sum */
+} chain_round;
+
+enum { CHAIN_ROUNDS_MOST = 24 };
+
+/* The states that are kept, of every chain as many. */
+typedef struct chain_states {
+    int n_chains;
+    size_t n_decisions;
+    size_t count, room; /* of each chain */
+    int64_t every;      /* blocks between two of them */
+    int32_t *decision;  /* [n_chains][room][N-3] */
+    double *laplace;    /* [n_chains][room] g */
+} chain_states;
+
+static inline const int32_t *chain_states_tree(const chain_states *s, int chain, size_t i)
+{
+    return s->decision + ((size_t)chain * s->room + i) * s->n_decisions;
+}
+
+static inline double chain_states_laplace(const chain_states *s, int chain, size_t i)
+{
+    return s->laplace[(size_t)chain * s->room + i];
+}
+
+typedef struct chain_stage {
+    const branch_posterior *problem;
+    chain_stage_settings set;
+    uint64_t seed;
+    evidence_batch *team; /* borrowed */
+    pool *threads;
+    tree_chains *chains;
+    tree_proposal *proposal; /* the density; NULL before the first fit */
+    chain_states states;
+    double *guess; /* [E] lengths from which the fit of a pilot draw starts: of the first start */
+    /* Where it is. */
+    bool is_done;
+    bool finish_now;
+    int n_rounds;
+    chain_round round[CHAIN_ROUNDS_MOST];
+    int64_t blocks;  /* made */
+    int64_t wanted;  /* at the end of the round */
+    int32_t *fitted; /* [n_fitted][N-3] the trees that the density was fitted to, .. */
+    size_t n_fitted;
+    int64_t fit_block; /* .. states up to this block .. */
+    int n_fits;        /* .. so often */
+    double *pilot;     /* [pilot_draws] log weights of its draws */
+    double block_seconds; /* of one block of all chains, about; decides only about the size of the
+                             pieces of work */
+} chain_stage;
+
+/* Everything is borrowed; team may be used by others between calls. */
+int chain_stage_create(chain_stage **out, const branch_posterior *problem,
+                       const chain_stage_settings *set, uint64_t seed, evidence_batch *team,
+                       pool *threads);
+void chain_stage_free(chain_stage *s); /* NULL is fine */
+
+/* The first state of a chain. */
+int chain_stage_start(chain_stage *s, int chain, const int32_t *decision, const double *length);
+
+/* A piece of work. */
+int chain_stage_advance(chain_stage *s);
+
+/* The round ends with the blocks that there are, and no other follows. */
+void chain_stage_finish_now(chain_stage *s);
+
+/* The number of the first state of every chain that counts: a quarter is left out. */
+size_t chain_stage_first(const chain_stage *s);
+
+/* The number of the first state of every chain that the density was not fitted to. */
+size_t chain_stage_fresh(const chain_stage *s);
+
+/* The sum of exp g over all trees, from these and from draws [n_draws], log weights, of the density.
+ */
+int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
+                       size_t n_draws);
+
+/* The last round that has ended; NULL if there is none. */
+const chain_round *chain_stage_last(const chain_stage *s);
+
+/* Everything the next piece depends on, as fields of a saved state. Load only into a newly created
+ * object; no start is needed then. */
+int chain_stage_fields(chain_stage *s, saved_state *to);
+
+#endif
