@@ -14,6 +14,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "branch/local_fit.h"
+#include "chain/convergence.h"
 #include "chain/tree_chain.h"
 #include "collapsed/search_worker.h"
 #include "jobs/dataset.h"
@@ -89,27 +90,6 @@ static int climb(work *w)
     return status;
 }
 
-/* The effective size of a series: n / (1 + 2 sum of autocorrelations), the sum over pairs of lags
- * as long as they are positive (Geyer 1992). */
-static double effective_size(const double *x, size_t n)
-{
-    double mean = 0, variance = 0, sum = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += x[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        variance += (x[i] - mean) * (x[i] - mean);
-    for (size_t lag = 1; variance > 0 && lag + 1 < n; lag += 2) {
-        double pair = 0;
-        for (size_t k = lag; k < lag + 2; k++)
-            for (size_t i = 0; i + k < n; i++)
-                pair += (x[i] - mean) * (x[i + k] - mean) / variance;
-        if (pair <= 0)
-            break;
-        sum += pair;
-    }
-    return (double)n / (1 + 2 * sum);
-}
-
 static int run(work *w, double limit)
 {
     tree_chain *c;
@@ -138,7 +118,7 @@ static int run(work *w, double limit)
     printf("speed\t%.1f steps/s, %.1f resolved/s, %.1f interchanges/s\n", (double)n->steps / spent,
            (double)n->resolved / spent, (double)n->interchanged / spent);
     const size_t skip = w->count / 10;
-    const double size = effective_size(w->g + skip, w->count - skip);
+    const double size = series_ess(w->g + skip, w->count - skip);
     double mean = 0, variance = 0;
     for (size_t i = skip; i < w->count; i++)
         mean += w->g[i] / (double)(w->count - skip);
