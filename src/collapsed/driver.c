@@ -253,7 +253,11 @@ int collapsed_run_finish(run *r, answer *out)
 {
     collapsed_run *c = (collapsed_run *)r;
     int status = final_sampling_finish(c->final, out);
-    out->evidence.cut = c->is_cut;
+    const round_figures *last = &c->rounds->round[c->rounds->n_rounds - 1];
+    const bool criteria_hold = last->done != 0 && out->evidence.log_evidence_se <= c->set.error;
+    out->evidence.cut = c->is_cut && !criteria_hold;
+    verdict_init(&out->verdict);
+    verdict_of_evidence(&out->verdict, &out->evidence);
     return status;
 }
 
@@ -264,12 +268,18 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
     json_t *all = json_array();
     for (int i = 0; i < c->n_rounds; i++)
         json_array_append_new(all, round_json(&c->round[i]));
-    return json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I, s:o}", "method", "collapsed",
-        "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees", (json_int_t)c->table.count,
+    const evidence shown = verdict_shown(&found->verdict, &found->evidence);
+    json_t *out = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "method", "collapsed", "steps",
+        (json_int_t)network_fit_steps(&c->fit), "table_trees", (json_int_t)c->table.count,
         "table_evicted", (json_int_t)c->table.evicted, "explore_starts", (json_int_t)n->starts,
         "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
         "explore_fitted", (json_int_t)n->fitted, "log_evidence_table", rounds_log_table(c),
-        "outside_weight", found->evidence.outside, "outside_weight_se", found->evidence.outside_se,
         "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
+    if (out && (json_set_number(out, "outside_weight", shown.outside) ||
+                json_set_number(out, "outside_weight_se", shown.outside_se))) {
+        json_decref(out);
+        return NULL;
+    }
+    return out;
 }
