@@ -324,10 +324,13 @@ static int infer(session *s, void *chosen)
 const command infer_command = {
     .name = "infer",
     .summary = "Bayesian inference of topology and branch lengths (the main job)",
-    .description = "Learns the posterior distribution of trees given an alignment: a probability "
-                   "for every topology and a density of branch lengths, from which the log "
-                   "marginal likelihood (evidence), tree and split probabilities, a consensus and "
-                   "a sample of trees follow. If a run is stopped, the same command resumes it.",
+    .description =
+        "Learns the posterior distribution of trees given an alignment: a probability "
+        "for every topology and a density of branch lengths, from which the log "
+        "marginal likelihood (evidence), tree and split probabilities, a consensus and "
+        "a sample of trees follow. The first line after the run, the report and the JSON file "
+        "say whether it has converged; if not, standard errors are not given. If a run "
+        "is stopped, the same command resumes it.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
