@@ -30,10 +30,15 @@ static int tell(art_run *run, const char *prefix, art_messages *messages)
 {
     art_result *found = NULL;
     art_evidence e;
+    int converged = 0;
     int status = art_run_result(&found, run, messages);
+    if (status == ART_OK)
+        status = art_result_converged(&converged, found);
     if (status == ART_OK)
         status = art_result_evidence(&e, found);
     if (status == ART_OK) {
+        printf("%s%s\n", converged ? "converged" : "NOT CONVERGED: ",
+               converged ? "" : art_result_warning(found, 0));
         printf("log evidence %.6f, standard error %.6f\n", e.log_evidence, e.log_evidence_se);
         status = art_result_write(found, prefix, messages);
     }

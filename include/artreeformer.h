@@ -240,15 +240,17 @@ typedef struct art_evidence {
     double log_evidence;    /* art_model_evidence: mean over repeats of the log of the mean weight;
                                art_model_answer: log of the mean of all weights */
     double log_evidence_sd; /* of the log of the mean weight, over repeats; NaN for one repeat */
-    double log_evidence_se;
-    double lower_bound_1;  /* 1-sample and 10-sample bounds; -inf where draws have no weight */
-    double lower_bound_10; /* NaN for fewer than 10 particles */
+    double log_evidence_se; /* both NaN where they are not earned: the run has not converged, or
+                               Pareto k is 0.7 or more */
+    double lower_bound_1;   /* 1-sample and 10-sample bounds; -inf where draws have no weight */
+    double lower_bound_10;  /* NaN for fewer than 10 particles */
     long draws;
     double ess;            /* effective sample size */
     double pareto_k;       /* 0.7 or more: not dependable; 1 or more: not an estimate; +inf: too few
                               draws to say */
     double outside_weight; /* share of the posterior in trees that are not in the table, and its
-                              standard error; NaN for art_model_evidence */
+                              standard error; NaN for art_model_evidence, and if the search for
+                              trees is unfinished */
     double outside_weight_se;
 } art_evidence;
 
@@ -375,6 +377,28 @@ typedef struct art_result art_result;
 ART_API int art_run_result(art_result **out, art_run *r, art_messages *m);
 ART_API void art_result_free(art_result *found);
 
+/* Look at this first: *converged is 1 if the run has judged its result reliable, otherwise 0, and
+ * the warnings say why and what to do. Of art_run_infer; ART_ERR_UNSUPPORTED for others, which do
+ * not judge themselves. The same warnings are in the messages of art_run_result. */
+ART_API int art_result_converged(int *converged, const art_result *found);
+ART_API size_t art_result_warnings(const art_result *found);
+
+/* The i-th warning, whole sentences; NULL for an index out of range. */
+ART_API const char *art_result_warning(const art_result *found, size_t i);
+
+/* Figures behind the verdict, besides Pareto k (art_evidence). NaN where the run has none. */
+typedef struct art_diagnostics {
+    double asdsf; /* average standard deviation of split frequencies between independent chains;
+                     below 0.01 is customary */
+    double largest_split_deviation; /* the largest of these standard deviations */
+    double r_hat;                   /* of the log density; below 1.01 */
+    double ess_log_density; /* effective sample sizes along the chains; 200 or more: of the log */
+    double ess_splits;      /* density, and the smallest of an uncertain split */
+} art_diagnostics;
+
+/* ART_ERR_UNSUPPORTED as above. */
+ART_API int art_result_diagnostics(art_diagnostics *out, const art_result *found);
+
 /* The log evidence with its errors; of parsimony, log of the sum over trees of exp(-score).
  * ART_ERR_UNSUPPORTED for art_run_fit. */
 ART_API int art_result_evidence(art_evidence *e, const art_result *found);
@@ -394,9 +418,9 @@ ART_API int art_result_consensus(const art_result *found, enum art_consensus kin
                                  size_t size, size_t *length);
 
 /* The splits by falling probability, those of single taxa left out: how many there are, and the
- * i-th with its standard error (NaN where it is not known), the mean length of the branch (NaN
- * where no tree was drawn that has it), and the names of its smaller side separated by commas
- * (text, size, length as above). */
+ * i-th with its standard error (NaN where it is not known or not earned), the mean length of the
+ * branch (NaN where no tree was drawn that has it), and the names of its smaller side separated by
+ * commas (text, size, length as above). */
 ART_API size_t art_result_splits(const art_result *found);
 ART_API int art_result_split(const art_result *found, size_t i, double *probability, double *se,
                              double *mean_length, char *text, size_t size, size_t *length);

@@ -543,8 +543,11 @@ static void time_limits(void **state)
     art_run_free(r);
     check_status(art_result_evidence(&e, found));
     assert_true(isfinite(e.log_evidence));
-    assert_true(art_messages_count(m) >= 1); /* it was cut short, which must be said */
-    assert_int_equal(art_messages_level(m, 0), ART_WARNING);
+    /* if it was cut short before its criteria held, it says so, and has no error */
+    int converged;
+    check_status(art_result_converged(&converged, found));
+    assert_true(converged ? e.log_evidence_se <= infer_settings(COLLAPSED).standard_error
+                          : art_messages_count(m) >= 1 && isnan(e.log_evidence_se));
     art_messages_free(m);
     art_result_free(found);
 
@@ -625,15 +628,75 @@ static void check_text(const art_result *found, int what, char *whole, size_t ro
     }
 }
 
+/* The verdict: it is judged, its parts agree, and errors are there if they are earned. */
+static void check_verdict(const art_result *found, const art_messages *m)
+{
+    int converged = -1;
+    art_evidence e;
+    art_diagnostics d;
+    const size_t warnings = art_result_warnings(found);
+    check_status(art_result_converged(&converged, found));
+    check_status(art_result_evidence(&e, found));
+    check_status(art_result_diagnostics(&d, found));
+    assert_true(converged == 0 || converged == 1);
+    assert_true(converged || warnings > 0);
+    assert_true(converged ? isfinite(e.log_evidence_se) && e.pareto_k < 0.7
+                          : isnan(e.log_evidence_se) && isnan(e.log_evidence_sd));
+    assert_true(isnan(d.asdsf) && isnan(d.largest_split_deviation) && isnan(d.r_hat) &&
+                isnan(d.ess_log_density) && isnan(d.ess_splits)); /* there are no chains */
+    assert_null(art_result_warning(found, warnings));
+    assert_int_equal(art_messages_count(m), warnings);
+    for (size_t i = 0; i < warnings; i++) {
+        const char *text = art_result_warning(found, i);
+        assert_non_null(strstr(art_messages_text(m, i), text));
+        assert_int_equal(art_messages_level(m, i), ART_WARNING);
+        assert_int_equal(text[strlen(text) - 1], '.');
+    }
+}
+
+static void a_verdict_comes_with_inference(void **state)
+{
+    (void)state;
+    int seen[2] = {0, 0};
+    for (kind k = 0; k < KINDS; k++)
+        for (int steps = 1; steps <= 60; steps += 59) {
+            art_messages *m;
+            art_result *found;
+            art_diagnostics d;
+            int converged;
+            art_run *r = make(k, 1, steps, 1);
+            check_status(art_messages_create(&m));
+            advance(r, 1000000);
+            check_status(art_run_result(&found, r, m));
+            art_run_free(r);
+            if (k <= VBPI) {
+                check_verdict(found, m);
+                check_status(art_result_converged(&converged, found));
+                seen[converged]++;
+            } else { /* they do not judge themselves */
+                assert_int_equal(art_result_converged(&converged, found), ART_ERR_UNSUPPORTED);
+                assert_int_equal(art_result_diagnostics(&d, found), ART_ERR_UNSUPPORTED);
+                assert_int_equal(art_result_warnings(found), 0);
+                assert_null(art_result_warning(found, 0));
+            }
+            art_result_free(found);
+            art_messages_free(m);
+        }
+    assert_true(seen[0] > 0 && seen[1] > 0); /* both kinds have been checked */
+}
+
 static void check_splits(const art_result *found)
 {
+    int converged;
+    check_status(art_result_converged(&converged, found));
     const size_t count = art_result_splits(found);
     double last = 1, p, se, mean;
     char text[64];
     assert_true(count >= 2 && count <= 10); /* of five taxa */
     for (size_t i = 0; i < count; i++) {
         check_status(art_result_split(found, i, &p, &se, &mean, text, sizeof text, NULL));
-        assert_true(p > 0 && p <= last && se >= 0 && (isnan(mean) || mean > 0));
+        assert_true(p > 0 && p <= last && (isnan(mean) || mean > 0));
+        assert_true(converged ? se >= 0 : isnan(se));
         assert_true(p < 0.5 || mean > 0);  /* NaN only where no tree was drawn that has it */
         assert_int_equal(strlen(text), 3); /* two names and a comma */
         assert_true(strchr("abcde", text[0]) && text[1] == ',' && strchr("abcde", text[2]));
@@ -915,14 +978,23 @@ int main(void)
 {
 #define WITH_DATA(f) cmocka_unit_test_setup_teardown(f, open_data, close_data)
     const struct CMUnitTest tests[] = {
-        WITH_DATA(pieces_are_the_whole),       WITH_DATA(settings_of_the_other_method_do_not_count),
-        WITH_DATA(a_saved_run_goes_on),        WITH_DATA(a_saved_end_is_an_end),
-        WITH_DATA(other_states_are_refused),   WITH_DATA(damaged_states_are_refused),
-        WITH_DATA(a_driven_run_goes_on),       WITH_DATA(metrics_are_kept),
-        WITH_DATA(finish_now_has_a_result),    WITH_DATA(time_limits),
-        WITH_DATA(a_result_is_taken_once),     WITH_DATA(results_of_inference),
-        WITH_DATA(files_are_the_program_s),    WITH_DATA(parsimony_by_enumeration),
-        WITH_DATA(wrong_settings_are_refused), WITH_DATA(every_allocation_may_fail),
+        WITH_DATA(pieces_are_the_whole),
+        WITH_DATA(settings_of_the_other_method_do_not_count),
+        WITH_DATA(a_saved_run_goes_on),
+        WITH_DATA(a_saved_end_is_an_end),
+        WITH_DATA(other_states_are_refused),
+        WITH_DATA(damaged_states_are_refused),
+        WITH_DATA(a_driven_run_goes_on),
+        WITH_DATA(metrics_are_kept),
+        WITH_DATA(finish_now_has_a_result),
+        WITH_DATA(time_limits),
+        WITH_DATA(a_result_is_taken_once),
+        WITH_DATA(results_of_inference),
+        WITH_DATA(a_verdict_comes_with_inference),
+        WITH_DATA(files_are_the_program_s),
+        WITH_DATA(parsimony_by_enumeration),
+        WITH_DATA(wrong_settings_are_refused),
+        WITH_DATA(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("api_run", tests, NULL, NULL);
 }

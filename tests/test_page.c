@@ -35,6 +35,16 @@ static const evidence EVIDENCE = {.log_evidence = -1234.5678,
                                   .outside = 0.25,
                                   .unfinished = true};
 
+static verdict judged; /* of EVIDENCE */
+
+static int judge(void **state)
+{
+    (void)state;
+    verdict_init(&judged);
+    verdict_of_evidence(&judged, &EVIDENCE);
+    return 0;
+}
+
 /* Three draws of one tree and one of another, all of the same weight. */
 static void make_posterior(posterior *p)
 {
@@ -64,8 +74,12 @@ static void make_posterior(posterior *p)
 
 static page page_of(const posterior *p, const trace *bound)
 {
-    return (page){
-        .fact = FACTS, .n_facts = 2, .evidence = &EVIDENCE, .posterior = p, .bound = bound};
+    return (page){.fact = FACTS,
+                  .n_facts = 2,
+                  .evidence = &EVIDENCE,
+                  .verdict = &judged,
+                  .posterior = p,
+                  .bound = bound};
 }
 
 static void expect(const char *text, const char *part)
@@ -174,16 +188,18 @@ static void html_is_whole_and_safe(void **state)
         "<title>ARTreeFormer: &lt;/title&gt;&lt;b&gt;\xEF\xBF\xBD\xEF\xBF\xBD&amp;.fasta</title>",
         "GTR{1,2,3,4,5,6}+G4{0.5}",
         ">-1234.568<",
-        ">0.013<",
-        ">0.250<",
+        "</h1>\n<div class=\"verdict bad\">\n<p class=\"line\">NOT CONVERGED</p>\n<p>The search",
+        "<tr><td>Pareto k</td><td class=\"n\">0.75</td><td>below 0.7</td></tr>",
+        "<th>standard error</th><td class=\"t\">not known (not converged)<",
+        "<th>posterior outside the table</th><td class=\"t\">not known (the search is unfinished)<",
         "<th>draws</th><td class=\"t\">4<",
         "<th>effective sample size</th><td class=\"t\">3<",
-        "Pareto k is 0.7 or more",
+        "Pareto k is 0.75; below 0.7",
         "50 %: 1; 90 %: 2; 95 %: 2; 99 %: 2.",
         "<td class=\"n\">0.7500</td><td class=\"n\">0.7500</td>",
         "<td class=\"n\">0.2500</td><td class=\"n\">1.0000</td>",
-        /* probability, its error sqrt(0.75 0.25 / 4), mean and deviation of 0.1, 0.11, 0.12 */
-        "<td class=\"n\">0.7500</td><td class=\"n\">0.2165</td><td class=\"n\">0.11000</td>"
+        /* probability, no error, mean and deviation of 0.1, 0.11, 0.12 */
+        "<td class=\"n\">0.7500</td><td class=\"n\">&#8211;</td><td class=\"n\">0.11000</td>"
         "<td class=\"n\">0.00816</td>",
         "&lt;script&gt;alert(1)&lt;/script&gt;</text>",
         "a&amp;b&quot;c&#39;d</text>",
@@ -207,6 +223,7 @@ static void html_is_whole_and_safe(void **state)
     assert_null(strstr(out.text, "src="));
     assert_null(strstr(out.text, "href="));
     assert_null(strstr(out.text, "url("));
+    assert_null(strstr(out.text, ">0.013<")); /* the standard error */
     /* a line needs two points; what is not a number is not shown */
     evidence unknown = EVIDENCE;
     unknown.lower_bound_1 = -INFINITY;
@@ -263,9 +280,11 @@ static void both_files_are_written(void **state)
     static const char *const expected[] = {
         "  estimate                    -1234.568\n",
         "  draws                       4\n",
-        "  posterior outside the table 0.250000\n",
-        "  WARNING: Pareto k",
-        "  WARNING: The rounds ended",
+        "inference of a tree\nVerdict: NOT CONVERGED -- The search for trees is unfinished: ",
+        "\nWarning: Much of the weight is on a few draws (Pareto k is 0.75",
+        "  Pareto k                                        0.75       customary: below 0.7\n",
+        "  standard error              not known (not converged)\n",
+        "  posterior outside the table not known (the search is unfinished)\n",
         "Topologies: 2 distinct",
         "  90 % credible set  2\n",
         "  0.7500  (",
@@ -275,6 +294,71 @@ static void both_files_are_written(void **state)
     free(text);
     free(html);
     assert_int_equal(page_write(scratch_path("absent/run"), &all, NULL), ART_ERR_IO);
+    posterior_free(&p);
+}
+
+static void converged_runs_have_errors(void **state)
+{
+    (void)state;
+    posterior p = {0};
+    trace bound = {0};
+    evidence well = EVIDENCE;
+    verdict v;
+    buffer out;
+    well.unfinished = false;
+    well.pareto_k = 0.25;
+    well.failed = 1;
+    verdict_init(&v);
+    v.asdsf = 0.0051;
+    v.largest_deviation = 0.031;
+    v.r_hat = 1.0042;
+    v.ess_log_density = 1234.4;
+    v.ess_splits = 321;
+    verdict_of_evidence(&v, &well);
+    make_posterior(&p);
+    page all = page_of(&p, &bound);
+    all.evidence = &well;
+    all.verdict = &v;
+    buffer_init(&out);
+    check_status(page_text(&out, &all));
+    static const char *const text[] = {
+        "inference of a tree\nVerdict: converged\nWarning: For 1 of 4 draws",
+        "  average standard deviation of split frequencies 0.0051     customary: below 0.01\n",
+        "  largest standard deviation of a split frequency 0.0310   \n",
+        "  R-hat of the log density                        1.004      customary: below 1.01\n",
+        "  effective sample size of the log density        1234       customary: 200 or more\n",
+        "  smallest effective sample size of a split       321        customary: 200 or more\n",
+        "  Pareto k                                        0.25       customary: below 0.7\n",
+        "  standard error              0.013\n",
+        "  posterior outside the table 0.250000\n",
+    };
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
+        expect(out.text, text[i]);
+    buffer_clear(&out);
+    check_status(page_html(&out, &all));
+    check_well_formed(out.text);
+    static const char *const html[] = {
+        "<div class=\"verdict good\">\n<p class=\"line\">Converged</p>\n<p>Warning: For 1 of 4",
+        "<td class=\"n\">0.0051</td><td>below 0.01</td>",
+        "<th>standard error</th><td class=\"t\">0.013<",
+        /* the error of a split, sqrt(0.75 0.25 / 4) */
+        "<td class=\"n\">0.7500</td><td class=\"n\">0.2165</td>",
+    };
+    for (size_t i = 0; i < sizeof html / sizeof html[0]; i++)
+        expect(out.text, html[i]);
+    /* a method that does not judge itself */
+    const verdict none = {0};
+    all.verdict = &none;
+    buffer_clear(&out);
+    check_status(page_text(&out, &all));
+    assert_null(strstr(out.text, "Verdict"));
+    expect(out.text, "  standard error              0.013\n");
+    expect(out.text, "  Pareto k ");
+    buffer_clear(&out);
+    check_status(page_html(&out, &all));
+    check_well_formed(out.text);
+    assert_null(strstr(out.text, "class=\"verdict"));
+    buffer_free(&out);
     posterior_free(&p);
 }
 
@@ -353,9 +437,10 @@ int main(void)
         cmocka_unit_test(html_is_whole_and_safe),
         cmocka_unit_test(flat_traces_can_be_drawn),
         in_scratch_folder(both_files_are_written),
+        cmocka_unit_test(converged_runs_have_errors),
         in_scratch_folder(every_allocation_may_fail),
         in_scratch_folder(traces_begin_where_annealing_ends),
         cmocka_unit_test(trees_are_drawn_as_text),
     };
-    return cmocka_run_group_tests_name("page", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("page", tests, judge, NULL);
 }

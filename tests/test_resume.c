@@ -713,10 +713,10 @@ static void collapsed_in_limited_time(void **state)
         double tolerance; /* of the log evidence: what the fewer trees and draws allow */
         const char *words;
     } table[] = {
-        {0.001, 3, "may be too small|The time limit ended the run early"},
-        {300, 1, "The time limit ended the run early"},
-        {1000, 0.2, "The time limit ended the run early"},
-        {1e6, 0.2, "log evidence"},
+        {0.001, 3, "verdict: NOT CONVERGED -- The search for trees is unfinished because the time"},
+        {300, 1, "verdict: NOT CONVERGED -- The |the time limit ended it"},
+        {1000, 0.2, "verdict: NOT CONVERGED -- The |the time limit ended it"},
+        {1e6, 0.2, "verdict: converged|standard error 0.0"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place p;
@@ -734,6 +734,12 @@ static void collapsed_in_limited_time(void **state)
                    table[i].tolerance);
         check_near(json_number_value(json_object_get(results, "cut_by_time_limit")),
                    is_cut ? table[i].limit : 0, 0);
+        /* what was cut does not state an error, nor what it has not looked for */
+        assert_true(json_is_boolean(json_object_get(results, "converged")));
+        assert_int_equal(json_is_true(json_object_get(results, "converged")), !is_cut);
+        assert_int_equal(json_array_size(json_object_get(results, "warnings")), is_cut);
+        assert_int_equal(json_is_null(json_object_get(results, "log_evidence_se")), is_cut);
+        assert_int_equal(json_is_null(json_object_get(results, "outside_weight")), is_cut);
         json_decref(results);
         free(text);
         expect_hooked(&p, HOOK, "collapsed", limit, 0, "already finished");

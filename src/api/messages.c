@@ -30,3 +30,9 @@ enum art_level art_messages_level(const art_messages *m, size_t i)
 {
     return i < m->diag.count ? (enum art_level)m->diag.message[i].level : ART_NOTE;
 }
+
+void messages_verdict(art_messages *m, const verdict *v)
+{
+    for (int i = 0; m && i < v->n_warnings; i++)
+        diag_warning(&m->diag, (diag_place){0}, "%s", v->warning[i]);
+}

@@ -84,18 +84,19 @@ int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag
     return ART_OK;
 }
 
-art_evidence model_evidence(const evidence *e)
+art_evidence model_evidence(const evidence *e, const verdict *v)
 {
-    return (art_evidence){.log_evidence = e->log_evidence,
-                          .log_evidence_sd = e->log_evidence_sd,
-                          .log_evidence_se = e->log_evidence_se,
-                          .lower_bound_1 = e->lower_bound_1,
-                          .lower_bound_10 = e->lower_bound_10,
-                          .draws = e->total,
-                          .ess = e->ess,
-                          .pareto_k = e->pareto_k,
-                          .outside_weight = e->outside,
-                          .outside_weight_se = e->outside_se};
+    const evidence shown = verdict_shown(v, e);
+    return (art_evidence){.log_evidence = shown.log_evidence,
+                          .log_evidence_sd = shown.log_evidence_sd,
+                          .log_evidence_se = shown.log_evidence_se,
+                          .lower_bound_1 = shown.lower_bound_1,
+                          .lower_bound_10 = shown.lower_bound_10,
+                          .draws = shown.total,
+                          .ess = shown.ess,
+                          .pareto_k = shown.pareto_k,
+                          .outside_weight = shown.outside,
+                          .outside_weight_se = shown.outside_se};
 }
 
 int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, int k, int repeats,
@@ -118,8 +119,13 @@ int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, 
                                   branch_prior_exponential(q->prior_rate), seed};
         status = evidence_run(&e, &source, &(evidence_settings){k, repeats});
     }
-    if (!status)
-        *out = model_evidence(&e);
+    if (!status) {
+        verdict v;
+        verdict_init(&v);
+        verdict_of_evidence(&v, &e);
+        messages_verdict(m, &v);
+        *out = model_evidence(&e, &v);
+    }
     target_free(goal);
     free(row);
     return status;

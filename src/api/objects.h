@@ -5,6 +5,7 @@
 #include "artreeformer.h"
 #include "base/buffer.h"
 #include "base/diag.h"
+#include "results/verdict.h"
 #include "train/evidence.h"
 #include "density/model_file.h"
 #include "subst/subst_model.h"
@@ -36,7 +37,8 @@ struct art_model {
 /* row[i] becomes the row of the alignment that is taxon i of the model; to be freed. */
 int model_match_rows(int **row, const art_model *q, const art_alignment *a, diag *d);
 
-art_evidence model_evidence(const evidence *e);
+/* As far as it may be shown (verdict_shown). */
+art_evidence model_evidence(const evidence *e, const verdict *v);
 
 /* A model without networks: threads, and the names, copied; NULL: not yet. */
 int model_begin(art_model **out, const taxa *names, int threads);
@@ -46,6 +48,9 @@ int model_end(art_model **out, art_model *q, int status);
 
 /* A text for the caller, as art_trees_newick says. */
 int text_hand_out(char *text, size_t size, size_t *length, const buffer *whole);
+
+/* Adds the warnings of a verdict; m may be NULL. */
+void messages_verdict(art_messages *m, const verdict *v);
 
 /* False for NaN. */
 static inline bool is_within(double x, double low, double high)

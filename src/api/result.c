@@ -22,14 +22,6 @@ static int finish(art_result *found)
     return parsimony_job_finish(c->parsimony, &found->parsimony);
 }
 
-static void add_warnings(const evidence *e, diag *d)
-{
-    const char *warning[EVIDENCE_WARNINGS];
-    const int count = evidence_warnings(warning, e);
-    for (int i = 0; i < count; i++)
-        diag_warning(d, (diag_place){0}, "%s", warning[i]);
-}
-
 /* The evaluation that the run ended with; NULL if there is none. */
 static const evaluation *evaluation_of(const art_result *found)
 {
@@ -88,7 +80,7 @@ int art_run_result(art_result **out, art_run *r, art_messages *m)
     if (!status)
         status = order_splits(found);
     if (!status && found->core->infer)
-        add_warnings(&found->infer.evaluation.evidence, messages_diag(m));
+        messages_verdict(m, &found->infer.evaluation.verdict);
     if (status)
         art_result_free(found);
     else
@@ -112,7 +104,45 @@ int art_result_evidence(art_evidence *out, const art_result *found)
     const evaluation *e = evaluation_of(found);
     if (!e)
         return ART_ERR_UNSUPPORTED;
-    *out = model_evidence(&e->evidence);
+    *out = model_evidence(&e->evidence, &e->verdict);
+    return ART_OK;
+}
+
+/* The verdict on a run that was judged; NULL if there is none. */
+static const verdict *verdict_of(const art_result *found)
+{
+    const evaluation *e = evaluation_of(found);
+    return e && e->verdict.is_given ? &e->verdict : NULL;
+}
+
+int art_result_converged(int *converged, const art_result *found)
+{
+    const verdict *v = verdict_of(found);
+    *converged = v && v->converged;
+    return v ? ART_OK : ART_ERR_UNSUPPORTED;
+}
+
+size_t art_result_warnings(const art_result *found)
+{
+    const verdict *v = verdict_of(found);
+    return v ? (size_t)v->n_warnings : 0;
+}
+
+const char *art_result_warning(const art_result *found, size_t i)
+{
+    return i < art_result_warnings(found) ? verdict_of(found)->warning[i] : NULL;
+}
+
+int art_result_diagnostics(art_diagnostics *out, const art_result *found)
+{
+    const verdict *v = verdict_of(found);
+    if (!v)
+        return ART_ERR_UNSUPPORTED;
+    *out = (art_diagnostics){.asdsf = v->asdsf,
+                             .largest_split_deviation = v->largest_deviation,
+                             .r_hat = v->r_hat,
+                             .ess_log_density = v->ess_log_density,
+                             .ess_splits = v->ess_splits};
     return ART_OK;
 }
 
@@ -202,7 +232,8 @@ int art_result_split(const art_result *found, size_t i, double *probability, dou
     buffer whole;
     buffer_init(&whole);
     *probability = split_frequency(s, at);
-    *se = split_frequency_error(s, at);
+    *se = verdict_shows_errors(&found->infer.evaluation.verdict) ? split_frequency_error(s, at)
+                                                                 : (double)NAN;
     *mean_length = s->known[at] > 0 ? s->mean[at] : (double)NAN;
     summary_members(&whole, split_table_bits(s, at), &p->trees.taxa);
     int status = text_hand_out(text, size, length, &whole);
@@ -312,9 +343,9 @@ static int describe_model(art_model *q, const art_result *found)
 static int keep_answer(art_model *q, const art_result *found)
 {
     const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
-    if (!e || isnan(e->evidence.outside))
+    if (!e || isnan(e->evidence.outside)) /* of other inference: there is no table */
         return ART_OK;
-    q->answer = model_evidence(&e->evidence);
+    q->answer = model_evidence(&e->evidence, &e->verdict);
     q->has_answer = true;
     return copy_trees(&q->found, &e->posterior.trees);
 }

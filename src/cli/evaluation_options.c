@@ -45,25 +45,51 @@ static void add_figure(char *text, size_t size, const char *name, int decimals, 
 
 void evaluation_say(session *s, const evaluation *e)
 {
-    const evidence *v = &e->evidence;
-    char bounds[128] = "", spread[64] = "", k[32] = "";
-    add_figure(spread, sizeof spread, "standard deviation of one estimate", 3, v->log_evidence_sd);
-    add_figure(bounds, sizeof bounds, "1 sample", 3, v->lower_bound_1);
-    add_figure(bounds, sizeof bounds, "10 samples", 3, v->lower_bound_10);
-    add_figure(k, sizeof k, "Pareto k", 2, v->pareto_k);
+    const evidence v = verdict_shown(&e->verdict, &e->evidence);
+    char bounds[128] = "", spread[64] = "", error[64] = ", standard error: not known";
+    add_figure(spread, sizeof spread, "standard deviation of one estimate", 3, v.log_evidence_sd);
+    add_figure(bounds, sizeof bounds, "1 sample", 3, v.lower_bound_1);
+    add_figure(bounds, sizeof bounds, "10 samples", 3, v.lower_bound_10);
+    if (!verdict_shows_errors(&e->verdict))
+        snprintf(error, sizeof error, ", standard error: not known (not converged)");
+    else if (isfinite(v.log_evidence_se))
+        snprintf(error, sizeof error, ", standard error %.3f", v.log_evidence_se);
     log_info(&s->log,
-             "log evidence %.3f%s, standard error %.3f\n"
-             "%s%s%seffective sample size %.0f of %ld%s, %zu distinct tree%s",
-             v->log_evidence, spread, v->log_evidence_se, *bounds ? "lower bounds: " : "",
-             *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v->ess, v->total, k,
+             "log evidence %.3f%s%s\n"
+             "%s%s%seffective sample size %.0f of %ld, %zu distinct tree%s",
+             v.log_evidence, spread, error, *bounds ? "lower bounds: " : "",
+             *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v.ess, v.total,
              e->posterior.trees.count, e->posterior.trees.count == 1 ? "" : "s");
-    evaluation_warn(s, e);
+}
+
+/* Also with --quiet if it is a warning. */
+static void say_line(session *s, const verdict *v)
+{
+    char line[VERDICT_LINE];
+    verdict_line(line, v);
+    if (!v->converged && s->log.level < LOG_INFO)
+        log_warning(&s->log, "verdict: %s", line);
+    else
+        log_info(&s->log, "verdict: %s", line);
+}
+
+void evaluation_say_verdict(session *s, const evaluation *e)
+{
+    const verdict *v = &e->verdict;
+    verdict_figure figure[VERDICT_FIGURES];
+    const int count = verdict_figures(figure, v, &e->evidence);
+    if (!v->is_given)
+        return;
+    say_line(s, v);
+    for (int i = verdict_first_other(v); i < v->n_warnings; i++)
+        log_warning(&s->log, "%s", v->warning[i]);
+    for (int i = 0; i < count; i++)
+        log_info(&s->log, *figure[i].customary ? "%s: %s (customary: %s)" : "%s: %s%s",
+                 figure[i].name, figure[i].value, figure[i].customary);
 }
 
 void evaluation_warn(session *s, const evaluation *e)
 {
-    const char *warning[EVIDENCE_WARNINGS];
-    const int n = evidence_warnings(warning, &e->evidence);
-    for (int i = 0; i < n; i++)
-        log_warning(&s->log, "%s", warning[i]);
+    for (int i = 0; i < e->verdict.n_warnings; i++)
+        log_warning(&s->log, "%s", e->verdict.warning[i]);
 }

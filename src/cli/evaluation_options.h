@@ -21,7 +21,9 @@ extern const option SAMPLE_OPTIONS[]; /* --posterior-sample */
  * this many estimates. */
 int evaluation_check(session *s, const evaluation_settings *set, int estimates);
 
-/* Writes the results to the log with their warnings; or only the warnings. */
+/* Writes to the log: the verdict, with its other warnings and the figures behind it; the results;
+ * the warnings alone. */
+void evaluation_say_verdict(session *s, const evaluation *e);
 void evaluation_say(session *s, const evaluation *e);
 void evaluation_warn(session *s, const evaluation *e);
 

@@ -94,7 +94,7 @@ static const char *const FILES[][2] = {
     {".metrics.jsonl", "One line per round, or per report interval of training."},
     {".best.nwk, .scores.tsv",
      "Parsimony: the best trees; sampled trees with their score and log q."},
-    {".json", "The results and settings."},
+    {".json", "The results and settings, beginning with whether the run has converged."},
     {".log", "All messages."},
 };
 
@@ -107,7 +107,8 @@ static const char *const EXAMPLES[] = {
 };
 
 static const char *const EXIT_STATUS[][2] = {
-    {"0", "Success; also if a run that is already finished is started again."},
+    {"0", "Success; also if a run that is already finished is started again, and if a result has "
+          "not converged, which the first line after the run says, as do the report and .json."},
     {"1", "Failure during the run, such as a full disk or lack of memory."},
     {"2", "Invalid usage or input; the message explains it."},
     {"3", "Results exist and \\-\\-redo was not given."},

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/host.h"
 #include "base/mem.h"
+#include "collapsed/chain_verdict.h"
 #include "io/json_number.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@ typedef struct collapsed_run {
     final_sampling *final; /* NULL during the rounds */
     chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
     chain_answer *answer;  /* NULL before the chains have ended */
+    chain_check check;     /* once it is finished */
     int chains_reported;   /* rounds of the chains */
     int reported;          /* rounds */
     double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
@@ -450,24 +452,32 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     return status;
 }
 
+static int finish_table(collapsed_run *c, answer *out)
+{
+    int status = final_sampling_finish(c->final, out);
+    const round_figures *last = &c->rounds->round[c->rounds->n_rounds - 1];
+    const bool criteria_hold = last->done != 0 && out->evidence.log_evidence_se <= c->set.error;
+    verdict_init(&out->verdict);
+    out->evidence.cut = c->is_cut && !criteria_hold;
+    verdict_of_evidence(&out->verdict, &out->evidence);
+    return status;
+}
+
 static int finish_chains(collapsed_run *c, answer *out)
 {
-    chain_check check;
     memset(out, 0, sizeof *out);
-    int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &check);
-    fprintf(stderr,
-            "check: draw_ess %g state_ess %g k %g ratio_k %g overlap %g forward %g (%g) tree_error "
-            "%g ratio_error %g\n",
-            check.draw_ess, check.state_ess, check.pareto_k, check.ratio_k, check.overlap,
-            check.forward, check.forward_error, check.tree_error, check.ratio_error);
+    int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
+    verdict_init(&out->verdict);
+    if (!status)
+        chain_verdict(&out->verdict, &c->check, chain_stage_last(c->chains), &out->evidence,
+                      &c->set, c->is_cut);
     return status;
 }
 
 int collapsed_run_finish(run *r, answer *out)
 {
     collapsed_run *c = (collapsed_run *)r;
-    int status = c->chains ? finish_chains(c, out) : final_sampling_finish(c->final, out);
-    out->evidence.cut = c->is_cut;
+    const int status = c->chains ? finish_chains(c, out) : finish_table(c, out);
     return status;
 }
 
@@ -478,6 +488,7 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
     json_t *all = json_array();
     for (int i = 0; i < c->n_rounds; i++)
         json_array_append_new(all, round_json(&c->round[i]));
+    const evidence shown = verdict_shown(&found->verdict, &found->evidence);
     json_t *out =
         json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "method", "collapsed",
                   "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
@@ -485,10 +496,11 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
                   "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
                   "explore_scored", (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted,
                   "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
-    if (out) {
-        json_set_number(out, "log_evidence_table", rounds_log_table(c));
-        json_set_number(out, "outside_weight", found->evidence.outside);
-        json_set_number(out, "outside_weight_se", found->evidence.outside_se);
+    if (out && (json_set_number(out, "log_evidence_table", rounds_log_table(c)) ||
+                json_set_number(out, "outside_weight", shown.outside) ||
+                json_set_number(out, "outside_weight_se", shown.outside_se))) {
+        json_decref(out);
+        return NULL;
     }
     return out;
 }

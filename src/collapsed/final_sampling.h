@@ -16,6 +16,7 @@
 
 #include "collapsed/sampler.h"
 #include "density/branch_model.h"
+#include "results/verdict.h"
 
 /* The network's share of the draws, from what the last round showed: the optimal one by the spreads
  * of the two strata. */
@@ -41,6 +42,7 @@ typedef struct answer {
     evidence evidence;
     posterior posterior; /* owned: posterior_free */
     sampler_facts facts;
+    verdict verdict;
 } answer;
 
 /* With the settings of c, which has ended its rounds and is borrowed, as are branches

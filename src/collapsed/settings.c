@@ -143,6 +143,14 @@ static const chain_answer_settings ANSWER = {
     .tolerance = BRANCH_TOLERANCE,
 };
 
+static const chain_judgement JUDGEMENT = {
+    .asdsf = 0.05,
+    .r_hat = 1.1,
+    .ess = 50,
+    .overlap = 0.02,
+    .errors = 4,
+};
+
 static const limit_settings LIMIT = {
     .answer_seconds = 60,
     .answer_least = 0.1,
@@ -169,6 +177,7 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .route = ROUTE,
         .chains = chain_stage_defaults(),
         .answer = ANSWER,
+        .judgement = JUDGEMENT,
         .limit = LIMIT,
     };
 }

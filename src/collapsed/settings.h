@@ -210,6 +210,16 @@ typedef struct chain_answer_settings {
     double tolerance;    /* nats, of the modes */
 } chain_answer_settings;
 
+/* When the results of chains are not to be relied on (chain_verdict.h). Between these and the
+ * customary values, which the report shows, errors are large but right. */
+typedef struct chain_judgement {
+    double asdsf;   /* average standard deviation of split frequencies: at most */
+    double r_hat;   /* of g: at most */
+    double ess;     /* effective number of trees of the chains: at least */
+    double overlap; /* of density and posterior: with less, the evidence has no error bar */
+    double errors;  /* standard errors by which chains and draws may differ */
+} chain_judgement;
+
 /* How a time limit is divided (of the program). */
 typedef struct limit_settings {
     double answer_seconds;  /* kept for the answer, but .. */
@@ -235,6 +245,7 @@ typedef struct collapsed_settings {
     route_settings route;
     chain_stage_settings chains;
     chain_answer_settings answer;
+    chain_judgement judgement;
     limit_settings limit;
 } collapsed_settings;
 

@@ -136,6 +136,7 @@ static int finish_collapsed(infer_job *j, infer_result *out)
     int status = collapsed_run_finish(j->parts.run, &found);
     out->evaluation.evidence = found.evidence;
     out->evaluation.posterior = found.posterior;
+    out->evaluation.verdict = found.verdict;
     out->facts = status ? NULL : collapsed_run_facts(j->parts.run, &found);
     return status;
 }
@@ -143,6 +144,8 @@ static int finish_collapsed(infer_job *j, infer_result *out)
 static int finish_vbpi(infer_job *j, infer_result *out)
 {
     int status = variational_run_finish(j->parts.run, &out->evaluation);
+    if (!status && out->evaluation.evidence.total > 0)
+        evaluation_judge(&out->evaluation);
     out->facts =
         json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->parts.trainer->step);
     if (out->facts)
@@ -217,6 +220,7 @@ static page page_of(const report_facts *f, const infer_result *found, const trac
     return (page){.fact = f->fact,
                   .n_facts = FACTS,
                   .evidence = &found->evaluation.evidence,
+                  .verdict = &found->evaluation.verdict,
                   .posterior = &found->evaluation.posterior,
                   .bound = bound,
                   .rounds = json_object_get(found->facts, "rounds")};
@@ -259,7 +263,9 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
     if (!status)
         status = sample_write(prefix, p, d);
     if (!status)
-        status = summary_write(prefix, &p->trees, &p->splits, true, CONSENSUS_MAJORITY, d);
+        status =
+            summary_write(prefix, &p->trees, &p->splits,
+                          verdict_shows_errors(&found->evaluation.verdict), CONSENSUS_MAJORITY, d);
     return status ? status : write_page(j, found, about, prefix, d);
 }
 

@@ -89,31 +89,45 @@ void evaluation_free(evaluation *e)
     memset(e, 0, sizeof *e);
 }
 
-json_t *evaluation_json(const evaluation *e, int64_t k)
+void evaluation_judge(evaluation *e)
 {
-    const evidence *v = &e->evidence;
+    verdict_init(&e->verdict);
+    verdict_of_evidence(&e->verdict, &e->evidence);
+}
+
+int evaluation_figures(json_t *out, const evaluation *e, int64_t k)
+{
+    const evidence v = verdict_shown(&e->verdict, &e->evidence);
     const struct {
         const char *key;
         double value;
     } number[] = {
-        {"log_evidence", v->log_evidence},
-        {"log_evidence_sd", v->log_evidence_sd},
-        {"log_evidence_se", v->log_evidence_se},
-        {"log_mean_weight", v->log_mean_weight},
-        {"lower_bound_1", v->lower_bound_1},
-        {"lower_bound_10", v->lower_bound_10},
-        {"ess", v->ess},
-        {"pareto_k", v->pareto_k},
+        {"log_evidence", v.log_evidence},
+        {"log_evidence_sd", v.log_evidence_sd},
+        {"log_evidence_se", v.log_evidence_se},
+        {"log_mean_weight", v.log_mean_weight},
+        {"lower_bound_1", v.lower_bound_1},
+        {"lower_bound_10", v.lower_bound_10},
+        {"ess", v.ess},
+        {"pareto_k", v.pareto_k},
     };
-    json_t *out = json_object();
-    int status = out ? ART_OK : ART_ERR_NOMEM;
+    int status = ART_OK;
     for (size_t i = 0; i < sizeof number / sizeof number[0] && !status; i++)
         status = json_set_number(out, number[i].key, number[i].value);
     if (!status && k == 1000)
-        status = json_set_number(out, "lower_bound_1000", v->lower_bound_k);
+        status = json_set_number(out, "lower_bound_1000", v.lower_bound_k);
     if (!status && json_object_set_new(out, "distinct_trees",
                                        json_integer((json_int_t)e->posterior.trees.count)))
         status = ART_ERR_NOMEM;
+    return status;
+}
+
+json_t *evaluation_json(const evaluation *e, int64_t k)
+{
+    json_t *out = json_object();
+    int status = out ? verdict_json(out, &e->verdict) : ART_ERR_NOMEM;
+    if (!status)
+        status = evaluation_figures(out, e, k);
     if (status) {
         json_decref(out);
         return NULL;

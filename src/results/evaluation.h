@@ -12,6 +12,7 @@
 #define RESULTS_EVALUATION_H
 
 #include "results/posterior.h"
+#include "results/verdict.h"
 #include "train/evidence.h"
 
 #include <jansson.h>
@@ -26,13 +27,20 @@ typedef struct evaluation_settings {
 typedef struct evaluation {
     evidence evidence;
     posterior posterior;
+    verdict verdict; /* not given unless the caller of evaluator_finish has it judged */
 } evaluation;
 
 void evaluation_free(evaluation *e); /* safe on a zeroed one */
 
-/* The results under their names in <prefix>.json; k is the K of the bounds. A new object, NULL if
- * memory is short. */
+/* Has the evidence judge itself. */
+void evaluation_judge(evaluation *e);
+
+/* The results under their names in <prefix>.json, with the verdict first; k is the K of the bounds.
+ * A new object, NULL if memory is short. */
 json_t *evaluation_json(const evaluation *e, int64_t k);
+
+/* Sets those of the evidence alone. */
+int evaluation_figures(json_t *out, const evaluation *e, int64_t k);
 
 typedef struct evaluator evaluator;
 

@@ -13,30 +13,40 @@ enum { DRAWN_COLUMNS = 50 };
 
 const double PAGE_CREDIBLE[] = {0.5, 0.9, 0.95, 0.99, 0};
 
-int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e)
+int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verdict *v)
 {
+    const evidence shown = verdict_shown(v, e);
     const struct {
         const char *name;
         double value;
         int decimals;
+        bool is_hidden; /* there is a value, but it is not earned */
+        const char *instead;
     } row[PAGE_FIGURES] = {
-        {"estimate", e->log_evidence, 3},
-        {"standard error", e->log_evidence_se, 3},
-        {"SD of one estimate", e->log_evidence_sd, 3},
-        {"1-sample lower bound", e->lower_bound_1, 3},
-        {"10-sample lower bound", e->lower_bound_10, 3},
-        {"draws", (double)e->total, 0},
-        {"effective sample size", e->ess, 0},
-        {"Pareto k", e->pareto_k, 2},
-        {"posterior outside the table", e->outside, 6},
+        {"estimate", e->log_evidence, 3, false, ""},
+        {"standard error", shown.log_evidence_se, 3, isfinite(e->log_evidence_se),
+         "not known (not converged)"},
+        {"SD of one estimate", shown.log_evidence_sd, 3, false, ""},
+        {"1-sample lower bound", e->lower_bound_1, 3, false, ""},
+        {"10-sample lower bound", e->lower_bound_10, 3, false, ""},
+        {"draws", (double)e->total, 0, false, ""},
+        {"effective sample size", e->ess, 0, false, ""},
+        {"posterior outside the table", shown.outside, 6, isfinite(e->outside),
+         "not known (the search is unfinished)"},
     };
     int count = 0;
-    for (int i = 0; i < PAGE_FIGURES; i++)
-        if (isfinite(row[i].value)) {
-            page_figure *f = &figure[count++];
-            f->name = row[i].name;
+    for (int i = 0; i < PAGE_FIGURES; i++) {
+        const bool is_known = isfinite(row[i].value);
+        page_figure *f = &figure[count];
+        if (!is_known && !row[i].is_hidden)
+            continue;
+        f->name = row[i].name;
+        if (is_known)
             snprintf(f->value, sizeof f->value, "%.*f", row[i].decimals, row[i].value);
-        }
+        else
+            snprintf(f->value, sizeof f->value, "%s", row[i].instead);
+        count++;
+    }
     return count;
 }
 
@@ -50,17 +60,33 @@ int page_tree(buffer *out, const posterior *p)
     return status;
 }
 
-static void put_evidence(buffer *out, const evidence *e)
+/* The line below the title, other warnings, and the diagnostics. */
+static void put_verdict(buffer *out, const verdict *v, const evidence *e)
+{
+    char line[VERDICT_LINE];
+    verdict_figure figure[VERDICT_FIGURES];
+    const int count = verdict_figures(figure, v, e);
+    if (v->is_given) {
+        verdict_line(line, v);
+        buffer_printf(out, "Verdict: %s\n", line);
+        for (int i = verdict_first_other(v); i < v->n_warnings; i++)
+            buffer_printf(out, "Warning: %s\n", v->warning[i]);
+    }
+    buffer_char(out, '\n');
+    for (int i = 0; i < count; i++)
+        buffer_printf(out, "  %-47s %-9s%s%s\n", figure[i].name, figure[i].value,
+                      *figure[i].customary ? "  customary: " : "", figure[i].customary);
+    if (count)
+        buffer_char(out, '\n');
+}
+
+static void put_evidence(buffer *out, const evidence *e, const verdict *v)
 {
     page_figure figure[PAGE_FIGURES];
-    int count = page_figures(figure, e);
+    int count = page_figures(figure, e, v);
     buffer_text(out, "Log marginal likelihood (evidence)\n");
     for (int i = 0; i < count; i++)
         buffer_printf(out, "  %-27s %s\n", figure[i].name, figure[i].value);
-    const char *warning[EVIDENCE_WARNINGS];
-    const int warnings = evidence_warnings(warning, e);
-    for (int i = 0; i < warnings; i++)
-        buffer_printf(out, "  WARNING: %s\n", warning[i]);
 }
 
 static int put_topologies(buffer *out, const tree_set *trees)
@@ -83,11 +109,12 @@ static int put_topologies(buffer *out, const tree_set *trees)
 
 int page_text(buffer *out, const page *p)
 {
-    buffer_printf(out, "ARTreeFormer %s: Bayesian inference of a tree\n\n", art_version());
+    buffer_printf(out, "ARTreeFormer %s: Bayesian inference of a tree\n", art_version());
+    put_verdict(out, p->verdict, p->evidence);
     for (int i = 0; i < p->n_facts; i++)
         buffer_printf(out, "  %-27s %s\n", p->fact[i].name, p->fact[i].value);
     buffer_char(out, '\n');
-    put_evidence(out, p->evidence);
+    put_evidence(out, p->evidence, p->verdict);
     buffer_char(out, '\n');
     int status = put_topologies(out, &p->posterior->trees);
     buffer_text(out, "\nMajority consensus; numbers are posterior probabilities of splits in "

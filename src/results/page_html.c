@@ -15,9 +15,9 @@ static const double LEAST_SPLIT = 0.01; /* the same */
 
 static const char STYLE[] =
     ":root{--ink:#1d2733;--soft:#5b6875;--line:#d9dfe5;--paper:#fff;--accent:#0b6e99;"
-    "--warn:#9a5b00}\n"
+    "--warn:#9a5b00;--good:#1a7431}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e4e9ee;--soft:#9aa7b4;--line:#36414d;"
-    "--paper:#151b21;--accent:#5cb8e0;--warn:#f0b35a}}\n"
+    "--paper:#151b21;--accent:#5cb8e0;--warn:#f0b35a;--good:#6fcf8a}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);"
     "max-width:62rem;margin:2rem auto;padding:0 1rem}\n"
     "h1{font-size:1.5rem;margin:0}h2{font-size:1.1rem;margin:2.2rem 0 .5rem}\n"
@@ -28,7 +28,10 @@ static const char STYLE[] =
     "th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;"
     "font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td.t{overflow-wrap:anywhere}code{font-size:.85em}\n"
-    "p.warning{color:var(--warn);font-weight:600}\n"
+    "div.verdict{border:2px solid;border-left-width:.6rem;border-radius:.3rem;"
+    "padding:.5rem 1rem;margin:1rem 0}\n"
+    "div.verdict p{color:var(--ink);margin:.3rem 0}div.verdict p.line{font-weight:600}\n"
+    "div.good{border-color:var(--good)}div.bad{border-color:var(--warn)}\n"
     "div.wide{overflow-x:auto}\n"
     "svg{font:12px system-ui,sans-serif}svg path{fill:none}\n"
     ".branch{stroke:var(--ink);stroke-width:1.5}.branch:hover{stroke:var(--accent);"
@@ -66,21 +69,48 @@ static void put_facts(buffer *out, const page *p)
     buffer_text(out, "</table>\n");
 }
 
-static void put_evidence(buffer *out, const evidence *e)
+/* A box whose frame is green or amber; the words alone say the same. */
+static void put_verdict(buffer *out, const verdict *v)
+{
+    if (!v->is_given)
+        return;
+    buffer_printf(out, "<div class=\"verdict %s\">\n<p class=\"line\">",
+                  v->converged ? "good" : "bad");
+    buffer_text(out, v->converged ? "Converged" : "NOT CONVERGED");
+    buffer_text(out, "</p>\n");
+    for (int i = 0; i < v->n_warnings; i++) {
+        buffer_text(out, "<p>");
+        if (i >= v->n_fatal)
+            buffer_text(out, "Warning: ");
+        markup_text(out, v->warning[i]);
+        buffer_text(out, "</p>\n");
+    }
+    buffer_text(out, "</div>\n");
+}
+
+static void put_diagnostics(buffer *out, const verdict *v, const evidence *e)
+{
+    verdict_figure figure[VERDICT_FIGURES];
+    const int count = verdict_figures(figure, v, e);
+    if (!count)
+        return;
+    buffer_text(out, "<table>\n<tr><th>diagnostic</th><th class=\"n\">value</th>"
+                     "<th>customary</th></tr>\n");
+    for (int i = 0; i < count; i++) {
+        buffer_printf(out, "<tr><td>%s</td><td class=\"n\">%s</td><td>%s</td></tr>\n",
+                      figure[i].name, figure[i].value, figure[i].customary);
+    }
+    buffer_text(out, "</table>\n<h2>Run</h2>\n");
+}
+
+static void put_evidence(buffer *out, const evidence *e, const verdict *v)
 {
     page_figure figure[PAGE_FIGURES];
-    int count = page_figures(figure, e);
+    int count = page_figures(figure, e, v);
     buffer_text(out, "<h2>Log marginal likelihood (evidence)</h2>\n<table>\n");
     for (int i = 0; i < count; i++)
         put_row(out, figure[i].name, figure[i].value);
     buffer_text(out, "</table>\n");
-    const char *warning[EVIDENCE_WARNINGS];
-    const int warnings = evidence_warnings(warning, e);
-    for (int i = 0; i < warnings; i++) {
-        buffer_text(out, "<p class=\"warning\">");
-        markup_text(out, warning[i]);
-        buffer_text(out, "</p>\n");
-    }
 }
 
 static int put_tree(buffer *out, const posterior *p)
@@ -130,7 +160,7 @@ static int put_topologies(buffer *out, const tree_set *trees)
     return status;
 }
 
-static int put_split(buffer *out, const split_table *t, size_t i, const taxa *names)
+static int put_split(buffer *out, const split_table *t, size_t i, const taxa *names, bool has_error)
 {
     const uint64_t *bits = split_table_bits(t, i);
     int32_t size = split_size(bits, t->n_taxa);
@@ -140,7 +170,7 @@ static int put_split(buffer *out, const split_table *t, size_t i, const taxa *na
     summary_members(&members, bits, names);
     buffer_text(out, "<tr>");
     put_number(out, split_frequency(t, i), 4);
-    put_number(out, split_frequency_error(t, i), 4);
+    put_number(out, has_error ? split_frequency_error(t, i) : (double)NAN, 4);
     put_number(out, known ? t->mean[i] : (double)NAN, 5);
     put_number(out, known ? split_sd(t, i) : (double)NAN, 5);
     buffer_printf(out, "<td class=\"n\">%d</td><td class=\"t\">",
@@ -168,7 +198,8 @@ static int put_splits(buffer *out, const page *p)
     for (size_t k = 0, shown = 0; !status && k < t->count && shown < MOST_SPLITS; k++)
         if (!split_is_trivial(split_table_bits(t, order[k]), t->n_taxa) &&
             split_frequency(t, order[k]) >= LEAST_SPLIT) {
-            status = put_split(out, t, order[k], &p->posterior->trees.taxa);
+            status = put_split(out, t, order[k], &p->posterior->trees.taxa,
+                               verdict_shows_errors(p->verdict));
             shown++;
         }
     buffer_text(out, "</table>\n");
@@ -242,10 +273,12 @@ int page_html(buffer *out, const page *p)
     }
     buffer_printf(out,
                   "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-                  "<h1>Bayesian inference of a tree</h1>\n<p>ARTreeFormer %s</p>\n",
+                  "<h1>Bayesian inference of a tree, by ARTreeFormer %s</h1>\n",
                   STYLE, art_version());
+    put_verdict(out, p->verdict);
+    put_diagnostics(out, p->verdict, p->evidence);
     put_facts(out, p);
-    put_evidence(out, p->evidence);
+    put_evidence(out, p->evidence, p->verdict);
     int status = put_tree(out, p->posterior);
     if (!status)
         status = put_topologies(out, &p->posterior->trees);

@@ -105,11 +105,31 @@ static json_t *file_list(const char *prefix, const char *const *suffix)
     return files;
 }
 
+/* A new object that begins with the verdict, which is what a reader wants first; then the identity.
+ */
+static json_t *begin_file(const json_t *identity, const json_t *results)
+{
+    static const char *const FIRST[] = {"converged", "warnings"};
+    json_t *all = json_object(), *own = json_deep_copy(identity);
+    for (int i = 0; all && i < 2; i++) {
+        json_t *value = json_object_get(results, FIRST[i]);
+        if (value)
+            json_object_set(all, FIRST[i], value);
+    }
+    if (!all || !own) {
+        json_decref(own);
+        json_decref(all);
+        return NULL;
+    }
+    json_object_update_new(all, own);
+    return all;
+}
+
 int results_file_write(const char *prefix, const json_t *identity, json_t *results,
                        const results_facts *facts, diag *d)
 {
     char path[PATH];
-    json_t *all = json_deep_copy(identity), *files = file_list(prefix, facts->suffixes);
+    json_t *all = begin_file(identity, results), *files = file_list(prefix, facts->suffixes);
     int status = all && results && files ? path_of(path, prefix, d) : ART_ERR_NOMEM;
     if (status) {
         json_decref(all);

@@ -131,24 +131,3 @@ bool evidence_is_doubtful(double pareto_k)
 {
     return pareto_k >= 0.7;
 }
-
-int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e)
-{
-    int n = 0;
-    if (isinf(e->pareto_k) && e->pareto_k > 0)
-        text[n++] = "There are too few draws to assess how reliable the estimate is (no Pareto k).";
-    else if (e->pareto_k >= 1)
-        text[n++] = "Pareto k is 1 or more: the mean of the importance weights does not converge, "
-                    "and the estimate is meaningless. Train longer.";
-    else if (evidence_is_doubtful(e->pareto_k))
-        text[n++] = "Pareto k is 0.7 or more: the estimate and its standard error are unreliable.";
-    if (e->unfinished)
-        text[n++] = "The rounds ended while new draws still found trees with considerable "
-                    "posterior probability: the reported standard errors may be too small. Allow "
-                    "more time or more rounds.";
-    if (e->cut)
-        text[n++] = "The time limit ended the run early: more time gives a more accurate result.";
-    if (e->failed)
-        text[n++] = "For some draws no mode of the branch lengths was found; their weight is 0.";
-    return n;
-}

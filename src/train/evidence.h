@@ -37,7 +37,7 @@ typedef struct evidence {
     long failed; /* draws for which no mode of the branch lengths was found: their weight is 0 */
     bool unfinished; /* the rounds ended while draws still found trees with considerable probability
                       */
-    bool cut;        /* a time limit ended them, or the draws */
+    bool cut;        /* a time limit ended them, or the draws, before their criteria held */
 } evidence;
 
 /* In pieces: one batch of particles each.
@@ -70,9 +70,5 @@ void evidence_summarise(evidence *out, double *weight, int k, int repeats);
 
 /* Whether Pareto k is too large for the estimate and its error to be reliable. */
 bool evidence_is_doubtful(double pareto_k);
-
-/* The warnings that must accompany an estimate. Returns their number. */
-enum { EVIDENCE_WARNINGS = 4 };
-int evidence_warnings(const char *text[EVIDENCE_WARNINGS], const evidence *e);
 
 #endif

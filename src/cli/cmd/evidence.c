@@ -37,11 +37,11 @@ static const option OPTIONS[] = {
 
 static int print(session *s, const evaluation *e, const evaluation_settings *set)
 {
-    json_t *figures = evaluation_json(e, set->particles);
-    if (!figures)
-        return ART_ERR_NOMEM;
     const char *key;
-    json_t *value;
+    json_t *value, *figures = json_object();
+    int status = figures ? evaluation_figures(figures, e, set->particles) : ART_ERR_NOMEM;
+    if (!status)
+        output_printf(&s->table, "converged\t%s\n", e->verdict.converged ? "true" : "false");
     json_object_foreach(figures, key, value)
     {
         char *text = json_dumps(value, JSON_ENCODE_ANY);
@@ -49,7 +49,7 @@ static int print(session *s, const evaluation *e, const evaluation_settings *set
         free(text);
     }
     json_decref(figures);
-    return ART_OK;
+    return status;
 }
 
 /* The evaluation and its progress line. */
@@ -68,6 +68,8 @@ static int evaluate(evaluation *out, session *s, const particle_source *source, 
     progress_end(&line);
     if (!status)
         status = evaluator_finish(e, out);
+    if (!status)
+        evaluation_judge(out);
     evaluator_free(e);
     return status;
 }
@@ -125,7 +127,8 @@ const command evidence_command = {
         "trained model, under the substitution model and the priors used in its training. Prints "
         "one value per line: the estimate (mean over repeats of the log of the mean weight) with "
         "its standard deviation and error, lower bounds, the effective sample size and Pareto k. "
-        "If k is 0.7 or more, the estimate is unreliable; if k is 1 or more, it is meaningless.",
+        "If k is 0.7 or more, the estimate is unreliable, and its error is not printed (NA); if k "
+        "is 1 or more, it is meaningless.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

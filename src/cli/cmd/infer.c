@@ -11,6 +11,7 @@
 #include "results/page.h"
 #include "subst/model_string.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -240,18 +241,24 @@ static infer_settings plan_of(const settings *o, int n_taxa)
 /* Additional messages of collapsed inference. */
 static void say_table(session *s, const infer_result *found)
 {
-    const evidence *e = &found->evaluation.evidence;
+    const evaluation *e = &found->evaluation;
+    const evidence shown = verdict_shown(&e->verdict, &e->evidence);
     const json_t *trees = json_object_get(found->facts, "table_trees");
-    if (trees && (e->unfinished || e->cut))
-        log_info(&s->log,
-                 "trees in the table: %lld; the search is unfinished: how much of the posterior is "
-                 "outside the table is not known",
-                 (long long)json_integer_value(trees));
-    else if (trees)
-        log_info(&s->log,
-                 "trees in the table: %lld; a fraction of %.2g (standard error %.1g) of the "
-                 "posterior is outside the table",
-                 (long long)json_integer_value(trees), e->outside, e->outside_se);
+    char outside[160], error[48] = "";
+    if (!trees)
+        return;
+    if (isfinite(shown.outside_se))
+        snprintf(error, sizeof error, " (standard error %.1g)", shown.outside_se);
+    if (isfinite(shown.outside))
+        snprintf(outside, sizeof outside,
+                 "a fraction of %.2g%s of the posterior is outside the table", shown.outside,
+                 error);
+    else
+        snprintf(outside, sizeof outside,
+                 "the search is unfinished: how much of the posterior is outside the table is not "
+                 "known");
+    log_info(&s->log, "trees in the table: %lld; %s", (long long)json_integer_value(trees),
+             outside);
 }
 
 static int write_results(program_run *p, infer_job *job, const infer_result *found,
@@ -280,6 +287,7 @@ static int run_job(program_run *p, const dataset *data, const subst_model *model
     if (!status)
         status = infer_job_finish(job, &found);
     if (!status) {
+        evaluation_say_verdict(s, &found.evaluation);
         say_table(s, &found);
         status = write_results(p, job, &found, o, text);
     }
@@ -316,10 +324,13 @@ static int infer(session *s, void *chosen)
 const command infer_command = {
     .name = "infer",
     .summary = "Bayesian inference of topology and branch lengths (the main job)",
-    .description = "Learns the posterior distribution of trees given an alignment: a probability "
-                   "for every topology and a density of branch lengths, from which the log "
-                   "marginal likelihood (evidence), tree and split probabilities, a consensus and "
-                   "a sample of trees follow. If a run is stopped, the same command resumes it.",
+    .description =
+        "Learns the posterior distribution of trees given an alignment: a probability "
+        "for every topology and a density of branch lengths, from which the log "
+        "marginal likelihood (evidence), tree and split probabilities, a consensus and "
+        "a sample of trees follow. The first line after the run, the report and the JSON file "
+        "say whether it has converged; if not, standard errors are not given. If a run "
+        "is stopped, the same command resumes it.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -1,0 +1,73 @@
+#include "collapsed/chain_verdict.h"
+
+#include <math.h>
+
+/* Chains that do not agree, or say too little. */
+static void judge_chains(verdict *v, const chain_round *last, const chain_judgement *set)
+{
+    const double ess = fmin(last->ess_splits, last->ess_between);
+    if (last->asdsf > set->asdsf)
+        verdict_warn(v, true,
+                     "Independent chains disagree about splits: the average standard deviation of "
+                     "their frequencies is %.3f (below %.2f is customary). Do not rely on the split "
+                     "probabilities; run longer.",
+                     last->asdsf, VERDICT_ASDSF);
+    if (!(last->r_hat <= set->r_hat))
+        verdict_warn(v, true,
+                     "Independent chains are in different parts of the posterior: R-hat of the log "
+                     "density is %.2f (below %.2f is customary). Run longer.",
+                     last->r_hat, VERDICT_R_HAT);
+    if (!(ess >= set->ess))
+        verdict_warn(v, true,
+                     "The chains are worth only %.0f independent trees (%d are customary): "
+                     "probabilities of splits and their errors are rough. Run longer.",
+                     ess, VERDICT_ESS);
+}
+
+/* Whether the density of clades and the chains tell the same sum over all trees. */
+static void judge_evidence(verdict *v, const chain_check *check, const chain_judgement *set)
+{
+    const double error = hypot(check->forward_error, check->tree_error);
+    if (check->overlap < set->overlap) {
+        verdict_warn(v, false,
+                     "The log marginal likelihood has no error bar: draws of the density of clades "
+                     "are too different from the chains (overlap %.2g). The probabilities of splits "
+                     "do not depend on it.",
+                     check->overlap);
+        v->has_evidence_error = false;
+    } else if (check->pareto_k < VERDICT_PARETO_K && fabs(check->forward) > set->errors * error) {
+        verdict_warn(v, true,
+                     "Chains and independent draws disagree about the log marginal likelihood by "
+                     "%.2f, %.0f standard errors: part of the posterior may be missing. Run longer, "
+                     "and compare another seed.",
+                     check->forward, fabs(check->forward) / error);
+    }
+    if (check->ratio_k >= VERDICT_PARETO_K) {
+        verdict_warn(v, false,
+                     "The log marginal likelihood has no error bar: the branch lengths of some trees "
+                     "are far from the approximation that they are drawn from (Pareto k %.2f).",
+                     check->ratio_k);
+        v->has_evidence_error = false;
+    }
+}
+
+void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
+                   const collapsed_settings *set, bool is_cut)
+{
+    v->asdsf = last->asdsf;
+    v->largest_deviation = last->largest;
+    v->r_hat = last->r_hat;
+    v->ess_log_density = last->ess_laplace;
+    v->ess_splits = fmin(last->ess_splits, last->ess_between);
+    judge_chains(v, last, &set->judgement);
+    judge_evidence(v, check, &set->judgement);
+    if (e->failed)
+        verdict_warn(v, false,
+                     "For some draws no mode of the branch lengths was found; their weight is 0.");
+    if (is_cut && v->converged && v->has_evidence_error && e->log_evidence_se > set->error)
+        verdict_warn(v, false,
+                     "The time limit came before the precision that was asked for: the standard "
+                     "error of the log marginal likelihood is %.3f, not %.3f. More time makes it "
+                     "smaller.",
+                     e->log_evidence_se, set->error);
+}

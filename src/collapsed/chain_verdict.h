@@ -1,0 +1,13 @@
+/* chain_verdict.h: whether the results of chains and draws (chain_answer.h) can be relied on. */
+#ifndef COLLAPSED_CHAIN_VERDICT_H
+#define COLLAPSED_CHAIN_VERDICT_H
+
+#include "collapsed/chain_answer.h"
+#include "results/verdict.h"
+
+/* Judges by the last round of the chains and by how chains and draws agree. v is initialised. is_cut:
+ * a time limit ended the chains or the draws. */
+void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
+                   const collapsed_settings *set, bool is_cut);
+
+#endif
