@@ -175,6 +175,7 @@ int program_run_drive(program_run *p, run *work)
     session *s = p->session;
     const drive_observer observer = {p, resumed, look, report};
     int status = drive_run(&p->drive, work, &observer, &s->diag);
+    signals_done();
     progress_end(&p->line);
     const run_progress *last = &p->drive.last;
     if (status == ART_ERR_STOPPED)

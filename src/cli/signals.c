@@ -6,12 +6,16 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SAME_WISH = 100 }; /* minimum time in milliseconds between two separate requests to stop */
+enum {
+    SAME_WISH = 100, /* minimum time in milliseconds between two separate requests to stop */
+    PATIENCE = 3,    /* seconds that a piece of work may go on after a request to stop */
+};
 
-static atomic_bool stop, save;
+static atomic_bool stop, save, done;
 static _Atomic int64_t first; /* when a stop was requested, in milliseconds */
 
 /* Calls only functions that are allowed in a signal handler. */
@@ -22,6 +26,19 @@ static int64_t milliseconds(void)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return; /* nobody reads it */
+}
+
+static void leave(int number)
+{
+    (void)number;
+    say("stopped; the run resumes from its last checkpoint\n");
+    _exit(exit_code(ART_ERR_STOPPED));
+}
+
 static void take_note(int number)
 {
     if (number == SIGUSR1) {
@@ -29,6 +46,10 @@ static void take_note(int number)
     } else if (!atomic_load(&stop)) {
         atomic_store(&first, milliseconds());
         atomic_store(&stop, true);
+        if (!atomic_load(&done)) {
+            say("stopping...\n");
+            alarm(PATIENCE);
+        }
     } else if (milliseconds() - atomic_load(&first) >= SAME_WISH) {
         _exit(exit_code(ART_ERR_STOPPED));
     }
@@ -36,6 +57,8 @@ static void take_note(int number)
 
 void signals_listen(void)
 {
+    const struct sigaction late = {.sa_handler = leave, .sa_flags = SA_RESTART};
+    sigaction(SIGALRM, &late, NULL);
     static const int listened[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     for (size_t i = 0; i < sizeof listened / sizeof listened[0]; i++) {
         struct sigaction action;
@@ -52,7 +75,16 @@ void signals_listen(void)
 
 bool signals_stop(void)
 {
-    return atomic_load(&stop);
+    const bool is_asked = atomic_load(&stop);
+    if (is_asked)
+        alarm(0);
+    return is_asked;
+}
+
+void signals_done(void)
+{
+    atomic_store(&done, true);
+    alarm(0);
 }
 
 bool signals_save(void)

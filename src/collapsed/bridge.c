@@ -105,11 +105,11 @@ int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, const do
     if (!series)
         return ART_ERR_NOMEM;
     out->log_sum = start(&x);
-    for (int round = 0; round < 2; round++) { /* with equal shares, then with what states are worth */
+    for (int round = 0; round < 2;
+         round++) { /* with equal shares, then with what states are worth */
         out->log_sum = solve(&x, out->log_sum);
         const mean_square from = mean_of(&x, draw, n_draws, out->log_sum, draw_part);
-        const mean_square to =
-            mean_of(&x, state, n_chains * n_states, out->log_sum, state_part);
+        const mean_square to = mean_of(&x, state, n_chains * n_states, out->log_sum, state_part);
         state_error(out, &x, series, to);
         out->draw_error = sqrt(from.variance / (double)n_draws);
         out->overlap = fmin(1, from.mean);

@@ -6,10 +6,10 @@
  *
  *     Z = mean over draws of w / (s w / Z + t)  /  mean over states of 1 / (s w / Z + t).
  *
- * Both means are of numbers that are bounded, by Z / s and by 1 / t: a draw with a very large weight,
- * or a tree that the density can hardly reach, does not decide. What counts is how far the two
- * samples overlap. In return the states must be a sample of the posterior, and must not be those
- * that q was fitted to.
+ * Both means are of numbers that are bounded, by Z / s and by 1 / t: a draw with a very large
+ * weight, or a tree that the density can hardly reach, does not decide. What counts is how far the
+ * two samples overlap. In return the states must be a sample of the posterior, and must not be
+ * those that q was fitted to.
  *
  * The same weights make of both samples together one sample of the posterior (Shirts and Chodera
  * 2008): bridge_weight. */
@@ -19,14 +19,14 @@
 #include <stddef.h>
 
 typedef struct bridge_estimate {
-    double log_sum;    /* log Z */
-    double error;      /* standard error of it: of both parts together .. */
-    double draw_error; /* .. of the draws .. */
+    double log_sum;     /* log Z */
+    double error;       /* standard error of it: of both parts together .. */
+    double draw_error;  /* .. of the draws .. */
     double state_error; /* .. and of the states: by their series within chains or by the differences
                            between chains, whichever is larger */
-    double overlap;    /* of the two distributions: 1 if they are equal, 0 if nothing is shared */
-    double states;     /* effective number of states */
-    double share;      /* s: of the states in both samples together */
+    double overlap;     /* of the two distributions: 1 if they are equal, 0 if nothing is shared */
+    double states;      /* effective number of states */
+    double share;       /* s: of the states in both samples together */
 } bridge_estimate;
 
 /* Both samples together are a sample of the mixture s exp(g) / Z + t q. A tree with the given log w

@@ -32,8 +32,8 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
         const double share = (1 - a->bridge.share) / (double)a->n_draws;
         return (pooled_tree){.decision = a->decision + i * decisions(a),
                              .laplace = a->laplace[i],
-                             .weight = share * bridge_weight(&a->bridge,
-                                                             a->laplace[i] - a->log_q[i])};
+                             .weight =
+                                 share * bridge_weight(&a->bridge, a->laplace[i] - a->log_q[i])};
     }
     const size_t fresh = chain_stage_fresh(a->chains), each = x->count - fresh;
     const size_t k = i - a->n_draws, at = fresh + k % each;
@@ -63,8 +63,8 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     a->names = names;
     a->set = *set;
     a->pass_draws = affordable(a, set->answer.draws, set->answer.least_draws);
-    int status = posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true,
-                                set->seed);
+    int status =
+        posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (status)
         chain_answer_free(a);
     else

@@ -11,10 +11,11 @@
  * Two samples of topologies are at hand, both for the diagonal Laplace approximation g of the log
  * evidence of a tree: the states of the chains, all alike, and independent draws from the density
  * q, each with the weight w = exp(g) / q. Both together give the sum Z of exp g over all trees
- * (bridge.h); the mean of w alone is the same sum, with another error. Of the two samples together, each with the share that its effective size earns, trees
- * are picked in proportion to their weights; for each, branch lengths are drawn from its own
- * proposal (branch/topology_evidence.h), whose mean weight is an unbiased estimate of the tree's
- * evidence. With u that estimate over exp g,
+ * (bridge.h); the mean of w alone is the same sum, with another error. Of the two samples together,
+ * each with the share that its effective size earns, trees are picked in proportion to their
+ * weights; for each, branch lengths are drawn from its own proposal (branch/topology_evidence.h),
+ * whose mean weight is an unbiased estimate of the tree's evidence. With u that estimate over exp
+ * g,
  *
  *     evidence = Z * mean of u over the trees picked * prior of a topology,
  *
@@ -35,8 +36,8 @@ typedef enum chain_answer_stage {
 
 /* A tree that was picked. */
 typedef struct picked_tree {
-    int64_t tree;    /* number of a draw, or draws + number of a state */
-    int times;       /* picked */
+    int64_t tree;     /* number of a draw, or draws + number of a state */
+    int times;        /* picked */
     double inclusion; /* probability of being picked at all */
     double log_ratio; /* log u; NaN before its lengths were drawn, -inf where none had weight */
 } picked_tree;
@@ -47,13 +48,13 @@ typedef struct chain_answer {
     collapsed_settings set;
     chain_answer_stage stage;
     bool end_draws, end_lengths; /* as soon as possible */
-    int pass_draws; /* of a pass */
+    int pass_draws;              /* of a pass */
     /* The draws. */
     size_t n_draws, room;
-    int32_t *decision; /* [n_draws][N-3] */
-    double *laplace;   /* [n_draws] g; -inf where no mode was found */
-    double *log_q;     /* [n_draws] */
-    log_mean mean;     /* of the weights */
+    int32_t *decision;      /* [n_draws][N-3] */
+    double *laplace;        /* [n_draws] g; -inf where no mode was found */
+    double *log_q;          /* [n_draws] */
+    log_mean mean;          /* of the weights */
     bridge_estimate bridge; /* by the draws and the states, after the last pass */
     double *state_weight;   /* log w of the states; NULL before the last pass has ended */
     /* The trees that were picked, in random order. */
@@ -66,16 +67,16 @@ typedef struct chain_answer {
 
 /* How the two samples agree, for the verdict. */
 typedef struct chain_check {
-    double draw_ess;    /* effective number of draws */
-    double state_ess;   /* and of states */
-    double pareto_k;    /* of the weights of the draws */
-    double ratio_k;     /* of the estimates u */
+    double draw_ess;      /* effective number of draws */
+    double state_ess;     /* and of states */
+    double pareto_k;      /* of the weights of the draws */
+    double ratio_k;       /* of the estimates u */
     double forward;       /* nats: log of the sum of exp g by the draws alone, less that by the
                              bridge .. */
     double forward_error; /* .. and the standard error of the former */
     double overlap;       /* of density and posterior */
     double tree_error;    /* standard error of the log of the sum of exp g */
-    double ratio_error; /* of the mean of u */
+    double ratio_error;   /* of the mean of u */
 } chain_check;
 
 /* The stage is done and borrowed, as are the names. */

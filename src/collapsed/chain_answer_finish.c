@@ -134,8 +134,7 @@ static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
     for (size_t i = 0; i < s->count && !status; i++) {
         s->weight[i] = fmax(0, fmin(s->weight[i], s->total)); /* corrections are noisy */
         if (!split_is_trivial(split_table_bits(s, i), s->n_taxa))
-            s->common[i] =
-                share * share * state_variance(a, chain, split_table_bits(s, i));
+            s->common[i] = share * share * state_variance(a, chain, split_table_bits(s, i));
     }
     for (int c = 0; chain && c < a->chains->states.n_chains; c++)
         split_table_free(&chain[c]);
@@ -154,9 +153,9 @@ static int list_trees(chain_answer *a, const ratio_estimate *ratio)
         const picked_tree *t = &a->pick[i];
         const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
         if (isfinite(t->log_ratio) && tree_set_find(&found, from.decision) < 0)
-            status = tree_set_add(&found, from.decision,
-                                  exp(from.laplace + t->log_ratio - ratio->log_mean -
-                                      a->bridge.log_sum));
+            status = tree_set_add(
+                &found, from.decision,
+                exp(from.laplace + t->log_ratio - ratio->log_mean - a->bridge.log_sum));
     }
     for (size_t i = 0; i < all && !status; i++) {
         const pooled_tree t = chain_answer_tree(a, i);
@@ -189,8 +188,8 @@ static int summarise(evidence *e, chain_check *check, const chain_answer *a,
     check->ratio_error = ratio->error;
     const double error = hypot(check->tree_error, ratio->error);
     *e = (evidence){
-        .log_evidence = a->bridge.log_sum + ratio->log_mean -
-                        log_topologies(a->chains->problem->n_taxa),
+        .log_evidence =
+            a->bridge.log_sum + ratio->log_mean - log_topologies(a->chains->problem->n_taxa),
         .log_evidence_sd = NAN,
         .log_evidence_se = error,
         .lower_bound_1 = NAN,

@@ -1,7 +1,6 @@
 #include "collapsed/chain_stage.h"
 
 #include "artreeformer.h"
-#include "base/host.h"
 #include "base/mem.h"
 #include "chain/convergence.h"
 #include "tree/saved_trees.h"
@@ -11,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of work takes about this long. */
-static const double PIECE_SECONDS = 0.5;
+/* Blocks of all chains times taxa, patterns and rate categories, in a piece of work. */
+static const double PIECE_SIZE = 1e5;
 
 static int propose_jump(void *context, int32_t *decision, double *log_q, rng *r)
 {
@@ -170,14 +169,20 @@ static int make_proposal(chain_stage *s)
                                 s->set.chains);
 }
 
+/* Blocks in a piece of work, about half a second on two threads: by the size of the data, not by
+ * the clock, so that the pieces are the same on every machine. */
+static int64_t piece_blocks(const chain_stage *s)
+{
+    const branch_posterior *p = s->problem;
+    const double size = (double)p->n_taxa * (double)p->n_patterns * p->model.n_categories;
+    return 1 + (int64_t)(PIECE_SIZE / size);
+}
+
 static int run_blocks(chain_stage *s)
 {
-    const int64_t left = s->wanted - s->blocks;
-    const double fit = s->block_seconds > 0 ? PIECE_SECONDS / s->block_seconds : 1;
-    const int64_t now = fit < 1 ? 1 : fit < (double)left ? (int64_t)fit : left;
-    const double begun = clock_seconds();
+    const int64_t left = s->wanted - s->blocks, most = piece_blocks(s);
+    const int64_t now = left < most ? left : most;
     int status = tree_chains_run(s->chains, now, keep_state, s);
-    s->block_seconds = (clock_seconds() - begun) / (double)now;
     s->blocks += now;
     return status;
 }
@@ -305,8 +310,8 @@ static int end_round(chain_stage *s)
 {
     chain_round r = {.blocks = (double)s->blocks};
     bridge_estimate bridge = {.log_sum = NAN, .error = HUGE_VAL, .state_error = HUGE_VAL};
-    const bool is_last = s->finish_now || s->n_rounds + 1 == s->set.rounds ||
-                         s->blocks >= s->set.most_blocks;
+    const bool is_last =
+        s->finish_now || s->n_rounds + 1 == s->set.rounds || s->blocks >= s->set.most_blocks;
     int status = compare_chains(s, &r);
     if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
         status = refit(s, s->states.count * 5 / 8);
@@ -315,8 +320,8 @@ static int end_round(chain_stage *s)
     r.log_sum = bridge.log_sum;
     r.overlap = bridge.overlap;
     r.error = bridge.state_error;
-    s->is_done = is_last || (r.asdsf <= s->set.asdsf && r.r_hat <= s->set.r_hat &&
-                             r.error <= s->set.error);
+    s->is_done =
+        is_last || (r.asdsf <= s->set.asdsf && r.r_hat <= s->set.r_hat && r.error <= s->set.error);
     if (!status && !s->is_done)
         status = refit(s, s->states.count);
     if (status)
@@ -342,12 +347,18 @@ static void round_fields(chain_stage *s, saved_state *to)
         const char *name;
         double *first;
     } column[] = {
-        {"blocks", &r->blocks},         {"states", &r->states},
-        {"mean", &r->mean},             {"asdsf", &r->asdsf},
-        {"largest", &r->largest},       {"r_hat", &r->r_hat},
-        {"ess_laplace", &r->ess_laplace}, {"ess_splits", &r->ess_splits},
-        {"ess_between", &r->ess_between}, {"log_sum", &r->log_sum},
-        {"overlap", &r->overlap},       {"error", &r->error},
+        {"blocks", &r->blocks},
+        {"states", &r->states},
+        {"mean", &r->mean},
+        {"asdsf", &r->asdsf},
+        {"largest", &r->largest},
+        {"r_hat", &r->r_hat},
+        {"ess_laplace", &r->ess_laplace},
+        {"ess_splits", &r->ess_splits},
+        {"ess_between", &r->ess_between},
+        {"log_sum", &r->log_sum},
+        {"overlap", &r->overlap},
+        {"error", &r->error},
     };
     for (size_t i = 0; i < sizeof column / sizeof column[0]; i++)
         for (int k = 0; k < s->n_rounds; k++) {

@@ -36,12 +36,12 @@
 
 /* What a round showed. */
 typedef struct chain_round {
-    double blocks;    /* of each chain, so far */
-    double states;    /* kept of each chain, without the first quarter */
-    double mean;      /* of g over these */
-    double asdsf;     /* average standard deviation of split frequencies between chains, and */
-    double largest;   /* the largest */
-    double r_hat;     /* of g */
+    double blocks;      /* of each chain, so far */
+    double states;      /* kept of each chain, without the first quarter */
+    double mean;        /* of g over these */
+    double asdsf;       /* average standard deviation of split frequencies between chains, and */
+    double largest;     /* the largest */
+    double r_hat;       /* of g */
     double ess_laplace; /* effective number of states: by the series of g, .. */
     double ess_splits;  /* .. of the split for which it is smallest, if that is less .. */
     double ess_between; /* .. and by the differences between the chains (convergence.h) */
@@ -96,8 +96,6 @@ typedef struct chain_stage {
     int64_t fit_block; /* .. states up to this block .. */
     int n_fits;        /* .. so often */
     double *pilot;     /* [pilot_draws] log weights of its draws */
-    double block_seconds; /* of one block of all chains, about; decides only about the size of the
-                             pieces of work */
 } chain_stage;
 
 /* Everything is borrowed; team may be used by others between calls. */
@@ -121,7 +119,8 @@ size_t chain_stage_first(const chain_stage *s);
 /* The number of the first state of every chain that the density was not fitted to. */
 size_t chain_stage_fresh(const chain_stage *s);
 
-/* The sum of exp g over all trees, from these and from draws [n_draws], log weights, of the density.
+/* The sum of exp g over all trees, from these and from draws [n_draws], log weights, of the
+ * density.
  */
 int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
                        size_t n_draws);

@@ -7,11 +7,12 @@ static void judge_chains(verdict *v, const chain_round *last, const chain_judgem
 {
     const double ess = fmin(last->ess_splits, last->ess_between);
     if (last->asdsf > set->asdsf)
-        verdict_warn(v, true,
-                     "Independent chains disagree about splits: the average standard deviation of "
-                     "their frequencies is %.3f (below %.2f is customary). Do not rely on the split "
-                     "probabilities; run longer.",
-                     last->asdsf, VERDICT_ASDSF);
+        verdict_warn(
+            v, true,
+            "Independent chains disagree about splits: the average standard deviation of "
+            "their frequencies is %.3f (below %.2f is customary). Do not rely on the split "
+            "probabilities; run longer.",
+            last->asdsf, VERDICT_ASDSF);
     if (!(last->r_hat <= set->r_hat))
         verdict_warn(v, true,
                      "Independent chains are in different parts of the posterior: R-hat of the log "
@@ -29,24 +30,27 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
 {
     const double error = hypot(check->forward_error, check->tree_error);
     if (check->overlap < set->overlap) {
-        verdict_warn(v, false,
-                     "The log marginal likelihood has no error bar: draws of the density of clades "
-                     "are too different from the chains (overlap %.2g). The probabilities of splits "
-                     "do not depend on it.",
-                     check->overlap);
+        verdict_warn(
+            v, false,
+            "The log marginal likelihood has no error bar: draws of the density of clades "
+            "are too different from the chains (overlap %.2g). The probabilities of splits "
+            "do not depend on it.",
+            check->overlap);
         v->has_evidence_error = false;
     } else if (check->pareto_k < VERDICT_PARETO_K && fabs(check->forward) > set->errors * error) {
-        verdict_warn(v, true,
-                     "Chains and independent draws disagree about the log marginal likelihood by "
-                     "%.2f, %.0f standard errors: part of the posterior may be missing. Run longer, "
-                     "and compare another seed.",
-                     check->forward, fabs(check->forward) / error);
+        verdict_warn(
+            v, true,
+            "Chains and independent draws disagree about the log marginal likelihood by "
+            "%.2f, %.0f standard errors: part of the posterior may be missing. Run longer, "
+            "and compare another seed.",
+            check->forward, fabs(check->forward) / error);
     }
     if (check->ratio_k >= VERDICT_PARETO_K) {
-        verdict_warn(v, false,
-                     "The log marginal likelihood has no error bar: the branch lengths of some trees "
-                     "are far from the approximation that they are drawn from (Pareto k %.2f).",
-                     check->ratio_k);
+        verdict_warn(
+            v, false,
+            "The log marginal likelihood has no error bar: the branch lengths of some trees "
+            "are far from the approximation that they are drawn from (Pareto k %.2f).",
+            check->ratio_k);
         v->has_evidence_error = false;
     }
 }

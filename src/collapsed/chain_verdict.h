@@ -5,8 +5,8 @@
 #include "collapsed/chain_answer.h"
 #include "results/verdict.h"
 
-/* Judges by the last round of the chains and by how chains and draws agree. v is initialised. is_cut:
- * a time limit ended the chains or the draws. */
+/* Judges by the last round of the chains and by how chains and draws agree. v is initialised.
+ * is_cut: a time limit ended the chains or the draws. */
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
                    const collapsed_settings *set, bool is_cut);
 

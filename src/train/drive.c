@@ -11,6 +11,10 @@
 
 static const double CHECKPOINT_SHARE = 0.05; /* of the time, at most */
 
+/* Seconds: after a piece of work that took longer a checkpoint is due, because the next may take as
+ * long, and a run that is asked to stop does not wait for its end (cli/signals.h). */
+static const double LONG_PIECE = 1.5;
+
 bool identity_differs(char *text, size_t size, const json_t *before, const json_t *now)
 {
     if (json_equal(before, now))
@@ -173,7 +177,8 @@ static int load(drive *d, run *work, const drive_observer *o)
 /* Time for a checkpoint? The interval grows so that saving stays a small part of the run. */
 static bool save_is_due(const drive *d)
 {
-    const double interval = fmax(d->set.checkpoint_every, d->save_cost / CHECKPOINT_SHARE);
+    const double wanted = d->piece_seconds > LONG_PIECE ? LONG_PIECE : d->set.checkpoint_every;
+    const double interval = fmax(wanted, d->save_cost / CHECKPOINT_SHARE);
     return clock_seconds() - d->last_saved >= interval;
 }
 
@@ -274,7 +279,9 @@ int drive_run(drive *d, run *work, const drive_observer *observer, diag *notes)
         const bool was_resumable = d->last.is_resumable;
         work->seconds = drive_seconds(d);
         work->time_limit = d->set.time_limit;
+        const double begun = clock_seconds();
         status = work->ops->advance(work, notes);
+        d->piece_seconds = clock_seconds() - begun;
         has_advanced |= was_resumable;
         if (!status)
             status = report(d, work, o);

@@ -60,10 +60,11 @@ typedef struct drive {
         output *file;
     } attached[DRIVE_FILES];
     int n_attached;
-    double last_saved;   /* clock */
-    double save_cost;    /* seconds that the last checkpoint took */
-    bool is_out_of_time; /* the time limit, not the observer, stopped it */
-    run_progress last;   /* when drive_run ended */
+    double last_saved;    /* clock */
+    double save_cost;     /* seconds that the last checkpoint took */
+    double piece_seconds; /* that the last piece of work took */
+    bool is_out_of_time;  /* the time limit, not the observer, stopped it */
+    run_progress last;    /* when drive_run ended */
 } drive;
 
 /* identity is borrowed for the call; notes may be NULL. Writes nothing yet. */

@@ -1,0 +1,379 @@
+#include "support/check.h"
+#include "support/exact.h"
+#include "support/problem.h"
+#include "support/state.h"
+
+#include "artreeformer.h"
+#include "collapsed/chain_answer.h"
+#include "collapsed/chain_verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE 10.0
+
+enum { MOST_TREES = 105 };
+
+/* Chains and their answer on an alignment. */
+typedef struct bench {
+    branch_posterior problem;
+    pool *threads;
+    evidence_batch *team;
+    taxa names;
+    collapsed_settings set;
+    chain_stage *chains;
+    chain_answer *answer;
+} bench;
+
+static collapsed_settings quick(void)
+{
+    collapsed_settings set = collapsed_defaults(5);
+    set.sampler.sample = 100;
+    set.chains.first_blocks = 16;
+    set.chains.rounds = 4;
+    set.chains.most_states = 64;
+    set.chains.pilot_draws = 64;
+    set.chains.error = 1e-9; /* all rounds */
+    set.answer.draws = 1000;
+    set.answer.passes = 2;
+    set.answer.evaluated = 400;
+    return set;
+}
+
+static void bench_init(bench *b, const alignment *a, const collapsed_settings *set, int n_threads)
+{
+    subst_model m = model_of("JC", NULL);
+    memset(b, 0, sizeof *b);
+    b->set = *set;
+    check_status(branch_posterior_init(&b->problem, a, NULL, &m, branch_prior_exponential(RATE)));
+    check_status(pool_create(&b->threads, n_threads));
+    check_status(evidence_batch_create(&b->team, &b->problem, b->threads));
+    taxa_init(&b->names);
+    for (int i = 0; i < a->n_taxa; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        check_status(taxa_add(&b->names, name, strlen(name)));
+    }
+    check_status(
+        chain_stage_create(&b->chains, &b->problem, &set->chains, set->seed, b->team, b->threads));
+}
+
+/* Every chain begins at another tree. */
+static void start(bench *b)
+{
+    double length[2 * EXACT_TAXA * 4];
+    int32_t decision[EXACT_TAXA * 4];
+    for (int e = 0; e < b->problem.n_edges; e++)
+        length[e] = 0.1;
+    for (int i = 0; i < b->set.chains.chains; i++) {
+        for (int k = 0; k < b->problem.n_taxa - 3; k++)
+            decision[k] = (i + k) % (2 * k + 3);
+        check_status(chain_stage_start(b->chains, i, decision, length));
+    }
+}
+
+static void bench_free(bench *b)
+{
+    chain_answer_free(b->answer);
+    chain_stage_free(b->chains);
+    evidence_batch_free(b->team);
+    taxa_free(&b->names);
+    pool_free(b->threads);
+    branch_posterior_free(&b->problem);
+}
+
+/* A piece of work; whether there is more to do. */
+static bool advance(bench *b)
+{
+    if (!b->chains->is_done)
+        check_status(chain_stage_advance(b->chains));
+    else if (!b->answer)
+        check_status(chain_answer_create(&b->answer, b->chains, &b->names, &b->set));
+    else
+        check_status(chain_answer_advance(b->answer));
+    return !b->answer || b->answer->stage != CHAIN_ANSWER_DONE;
+}
+
+typedef struct result {
+    evidence evidence;
+    posterior posterior;
+    chain_check check;
+} result;
+
+static void finish(result *r, bench *b)
+{
+    check_status(chain_answer_finish(b->answer, &r->evidence, &r->posterior, &r->check));
+}
+
+static void run(result *r, bench *b)
+{
+    start(b);
+    while (advance(b))
+        continue;
+    finish(r, b);
+}
+
+/* The exact probability of a split. */
+static double exact_split(const uint64_t *bits, const double *exact, int n_taxa)
+{
+    split_table one;
+    double sum = 0;
+    for (int i = 0; i < exact_trees(n_taxa); i++) {
+        int32_t decision[EXACT_TAXA];
+        exact_tree(decision, i, n_taxa);
+        check_status(split_table_init(&one, n_taxa));
+        check_status(split_table_add(&one, decision, NULL, 1));
+        sum += split_table_find(&one, bits) >= 0 ? exact[i] : 0;
+        split_table_free(&one);
+    }
+    return sum;
+}
+
+/* Evidence, splits and trees as enumeration and quadrature have them, within the stated errors. */
+static void check_exact(const alignment *a, uint64_t seed)
+{
+    double exact[MOST_TREES];
+    const double log_evidence = exact_posterior(exact, a, RATE);
+    collapsed_settings set = quick();
+    set.seed = seed;
+    set.chains.first_blocks = 64;
+    set.chains.most_states = 1024;
+    bench b;
+    result r;
+    bench_init(&b, a, &set, 1);
+    run(&r, &b);
+    assert_true(r.evidence.log_evidence_se < 0.1);
+    check_near(r.evidence.log_evidence, log_evidence, 4 * r.evidence.log_evidence_se);
+    const split_table *s = &r.posterior.splits;
+    for (size_t i = 0; i < s->count; i++) {
+        if (split_is_trivial(split_table_bits(s, i), s->n_taxa))
+            continue;
+        const double error = split_frequency_error(s, i);
+        assert_true(error > 0 && error < 0.1);
+        check_near(split_frequency(s, i), exact_split(split_table_bits(s, i), exact, a->n_taxa),
+                   4.5 * error);
+    }
+    for (int i = 0; i < exact_trees(a->n_taxa); i++) {
+        int32_t decision[EXACT_TAXA];
+        exact_tree(decision, i, a->n_taxa);
+        const int64_t at = tree_set_find(&r.posterior.trees, decision);
+        if (exact[i] > 0.01) /* as good as the approximation of a tree's evidence by 16 draws */
+            check_near(tree_set_probability(&r.posterior.trees, (size_t)at) / exact[i], 1, 0.35);
+    }
+    verdict v;
+    verdict_init(&v);
+    chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, false);
+    assert_true(v.converged);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+}
+
+static void small_cases_are_exact(void **state)
+{
+    (void)state;
+    small_alignment five, six, same;
+    small_alignment_init(&five, 5,
+                         (const char *[]){"AAGTCGA", "AAGTCGC", "AATTCGA", "AATTCAA", "CATTCGA"});
+    small_alignment_init(&six, 6,
+                         (const char *[]){"AAGTC", "AAGTC", "AATTC", "AATTA", "CATTC", "CAGTA"});
+    small_alignment_init(&same, 6, (const char *[]){"AG", "AG", "AG", "AG", "AG", "AG"});
+    for (uint64_t seed = 1; seed <= 2; seed++) {
+        check_exact(&five.a, seed);
+        check_exact(&six.a, seed);
+        check_exact(&same.a, seed);
+    }
+}
+
+static void check_same(const result *x, const result *y)
+{
+    const posterior *p = &x->posterior, *q = &y->posterior;
+    assert_true(x->evidence.log_evidence == y->evidence.log_evidence);
+    assert_true(x->evidence.log_evidence_se == y->evidence.log_evidence_se);
+    assert_int_equal(p->count, q->count);
+    assert_int_equal(p->trees.count, q->trees.count);
+    assert_int_equal(p->splits.count, q->splits.count);
+    const size_t edges = 2 * (size_t)p->trees.taxa.count - 3;
+    assert_memory_equal(p->length, q->length, (size_t)p->count * edges * sizeof *p->length);
+    assert_memory_equal(p->trees.weight, q->trees.weight, p->trees.count * sizeof(double));
+    for (size_t i = 0; i < p->splits.count; i++)
+        assert_true(split_frequency(&p->splits, i) == split_frequency(&q->splits, i) &&
+                    split_frequency_error(&p->splits, i) == split_frequency_error(&q->splits, i));
+}
+
+static void threads_do_not_matter(void **state)
+{
+    (void)state;
+    problem data = problem_random(12, 20, 1, 1);
+    const collapsed_settings set = quick();
+    result one, three;
+    bench b;
+    bench_init(&b, &data.alignment, &set, 1);
+    run(&one, &b);
+    bench_free(&b);
+    bench_init(&b, &data.alignment, &set, 3);
+    run(&three, &b);
+    bench_free(&b);
+    check_same(&one, &three);
+    posterior_free(&one.posterior);
+    posterior_free(&three.posterior);
+    problem_free(&data);
+}
+
+static void save(saved_state *s, bench *b)
+{
+    bool has_answer = b->answer != NULL;
+    *s = (saved_state){0};
+    state_bool(s, "has_answer", &has_answer);
+    check_status(chain_stage_fields(b->chains, s));
+    if (has_answer)
+        check_status(chain_answer_fields(b->answer, s));
+    state_turn(s, NULL);
+}
+
+static void load(bench *b, saved_state *s)
+{
+    bool has_answer = false;
+    state_bool(s, "has_answer", &has_answer);
+    check_status(chain_stage_fields(b->chains, s));
+    if (has_answer) {
+        check_status(chain_answer_create(&b->answer, b->chains, &b->names, &b->set));
+        check_status(chain_answer_fields(b->answer, s));
+    }
+    check_status(saved_state_end(s));
+    saved_state_free(s);
+}
+
+/* A run that is saved after every piece of work, and goes on in other memory. */
+static void a_resumed_run_is_the_same(void **state)
+{
+    (void)state;
+    problem data = problem_random(10, 15, 1, 2);
+    collapsed_settings set = quick();
+    set.answer.draws = 150;
+    set.answer.evaluated = 100;
+    result straight, resumed;
+    bench b, next;
+    bench_init(&b, &data.alignment, &set, 1);
+    run(&straight, &b);
+    bench_free(&b);
+    bench_init(&b, &data.alignment, &set, 1);
+    start(&b);
+    int pieces = 0;
+    while (advance(&b)) {
+        saved_state s;
+        save(&s, &b);
+        bench_init(&next, &data.alignment, &set, 2);
+        load(&next, &s);
+        bench_free(&b);
+        b = next;
+        b.chains->states.n_chains = set.chains.chains;
+        pieces++;
+    }
+    assert_true(pieces > 8);
+    finish(&resumed, &b);
+    bench_free(&b);
+    check_same(&straight, &resumed);
+    posterior_free(&straight.posterior);
+    posterior_free(&resumed.posterior);
+    problem_free(&data);
+}
+
+/* However early it is asked to finish, there is a result; and the verdict says what it is worth. */
+static void finishing_early(void **state)
+{
+    (void)state;
+    problem data = problem_random(20, 12, 1, 3);
+    const collapsed_settings set = quick();
+    for (int pieces = 0; pieces < 6; pieces++) {
+        bench b;
+        result r;
+        bench_init(&b, &data.alignment, &set, 1);
+        start(&b);
+        for (int i = 0; i < pieces; i++)
+            advance(&b);
+        for (bool more = true; more;) {
+            chain_stage_finish_now(b.chains);
+            if (b.answer)
+                chain_answer_end_lengths(b.answer);
+            more = advance(&b);
+        }
+        finish(&r, &b);
+        assert_true(isfinite(r.evidence.log_evidence));
+        verdict v;
+        verdict_init(&v);
+        chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, true);
+        if (pieces == 0)
+            assert_false(v.converged); /* 16 states of each chain say nothing */
+        posterior_free(&r.posterior);
+        bench_free(&b);
+    }
+    problem_free(&data);
+}
+
+/* States that are kept are evenly spaced, however many there were. */
+static void states_are_thinned(void **state)
+{
+    (void)state;
+    problem data = problem_random(8, 10, 1, 4);
+    collapsed_settings set = quick();
+    set.chains.most_states = set.chains.least_states = 16;
+    bench b;
+    bench_init(&b, &data.alignment, &set, 1);
+    start(&b);
+    while (!b.chains->is_done)
+        check_status(chain_stage_advance(b.chains));
+    const chain_states *x = &b.chains->states;
+    assert_true(x->every >= 8 && x->count <= 16 && x->count >= 8);
+    assert_int_equal((int64_t)x->count, b.chains->blocks / x->every);
+    assert_true(chain_stage_fresh(b.chains) < x->count);
+    bench_free(&b);
+    problem_free(&data);
+}
+
+static void verdicts(void **state)
+{
+    (void)state;
+    const collapsed_settings set = collapsed_defaults(1);
+    const chain_round good = {.asdsf = 0.01, .r_hat = 1.0, .ess_splits = 500, .ess_between = 500};
+    const chain_check fine = {.overlap = 0.5, .pareto_k = 0.3, .ratio_k = 0.2, .tree_error = 0.01};
+    const evidence e = {.log_evidence_se = 0.03};
+    const struct {
+        chain_round round;
+        chain_check check;
+        bool is_cut, converged, has_error;
+        int warnings;
+    } row[] = {
+        {good, fine, false, true, true, 0},
+        {good, fine, true, true, true, 1},
+        {{.asdsf = 0.06, .r_hat = 1, .ess_splits = 500, .ess_between = 500}, fine, false, false,
+         false, 1},
+        {{.asdsf = 0.01, .r_hat = NAN, .ess_splits = 500, .ess_between = 500}, fine, false, false,
+         false, 1},
+        {{.asdsf = 0.01, .r_hat = 1, .ess_splits = 500, .ess_between = 20}, fine, false, false,
+         false, 1},
+        {good, {.overlap = 0.001, .ratio_k = 0.2}, false, true, false, 1},
+        {good, {.overlap = 0.5, .ratio_k = 0.9}, false, true, false, 1},
+        {good, {.overlap = 0.5, .forward = 1, .forward_error = 0.1, .tree_error = 0.1}, false,
+         false, false, 1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        verdict v;
+        verdict_init(&v);
+        chain_verdict(&v, &row[i].check, &row[i].round, &e, &set, row[i].is_cut);
+        assert_int_equal(v.converged, row[i].converged);
+        assert_int_equal(v.has_evidence_error, row[i].has_error);
+        assert_int_equal(v.n_warnings, row[i].warnings);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_cases_are_exact),     cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(a_resumed_run_is_the_same), cmocka_unit_test(finishing_early),
+        cmocka_unit_test(states_are_thinned),        cmocka_unit_test(verdicts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
