@@ -12,6 +12,7 @@
 #ifndef COLLAPSED_SETTINGS_H
 #define COLLAPSED_SETTINGS_H
 
+#include "branch/climb.h"
 #include "train/defaults.h"
 
 #include <stddef.h>
@@ -67,11 +68,9 @@ typedef struct search_settings {
     double spr_margin;      /* nats by which a whole fit may improve on the cheap score of a subtree
                                move: so much below what is wanted it is still fitted */
     /* A climb. */
-    int climb_moves;        /* moves that it fits, best score first, before it gives up */
-    double climb_tolerance; /* nats, of fits on the way: only what is better must be known */
-    double uphill;          /* nats: a step that gains less is none */
-    double start_length;    /* changes per site: of branches of which nothing is known, the mean of
-                               the usual prior */
+    climb_settings climb; /* its radius and tolerance are the above */
+    double start_length;  /* changes per site: of branches of which nothing is known, the mean of
+                             the usual prior */
 } search_settings;
 
 /* Sampling and approximation blended (blend.h; the statistics are in docs/blend.md). */
