@@ -55,12 +55,20 @@ static int set_option(work *w, const char *text)
         const char *name;
         double *number;
         int *count;
-    } names[] = {{"seed", &w->seed, NULL},     {"shake", &w->shake, NULL},
-                 {"uphill", &s->uphill, NULL}, {"near", &s->near, NULL},
-                 {"radius", NULL, &s->radius}, {"valley", &s->valley, NULL},
-                 {"margin", &s->margin, NULL}, {"tries", NULL, &s->tries},
-                 {"felt", &s->felt, NULL},     {"spread", NULL, &s->spread},
-                 {"coarse", &s->coarse, NULL}, {"rings", NULL, &s->rings}};
+    } names[] = {{"seed", &w->seed, NULL},
+                 {"shake", &w->shake, NULL},
+                 {"uphill", &s->uphill, NULL},
+                 {"near", &s->near, NULL},
+                 {"radius", NULL, &s->radius},
+                 {"valley", &s->valley, NULL},
+                 {"margin", &s->margin, NULL},
+                 {"tries", NULL, &s->tries},
+                 {"felt", &s->felt, NULL},
+                 {"spread", NULL, &s->spread},
+                 {"coarse", &s->coarse, NULL},
+                 {"shake_radius", NULL, &s->shake_radius},
+                 {"shake_valley", &s->shake_valley, NULL},
+                 {"rings", NULL, &s->rings}};
     if (n == 4 && !memcmp(text, "tree", n)) {
         w->tree_file = equals + 1;
         return ART_OK;
@@ -108,7 +116,8 @@ static int run(work *w)
     int status;
     printf("data\t%d taxa, %zu patterns\n", w->problem.n_taxa, w->problem.n_patterns);
     double begin = seconds();
-    const long long changes = stepwise_tree(w->starts, w->tree.decision, rng_at(seed, RNG_START, 0, 0), NULL);
+    const long long changes =
+        stepwise_tree(w->starts, w->tree.decision, rng_at(seed, RNG_START, 0, 0), NULL);
     printf("start\t%.2f s, %lld changes\n", seconds() - begin, changes);
     for (int e = 0; e < w->problem.n_edges; e++)
         w->tree.length[e] = (double)changes / w->problem.n_sites / w->problem.n_edges;

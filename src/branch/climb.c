@@ -47,11 +47,11 @@ struct climb {
     int n_found;
     place best[CLIMB_MOST_TRIES]; /* of the part that is looked at, best first */
     int n_best;
-    uint8_t *due;      /* [nodes] */
-    uint8_t *near;     /* [nodes] */
-    uint8_t *next;     /* [nodes] */
-    int32_t *order;    /* [nodes] */
-    double *length;    /* [nodes] */
+    uint8_t *due;   /* [nodes] */
+    uint8_t *near;  /* [nodes] */
+    uint8_t *next;  /* [nodes] */
+    int32_t *order; /* [nodes] */
+    double *length; /* [nodes] */
     saved_tree saved;
 };
 
@@ -64,7 +64,9 @@ climb_settings climb_defaults(void)
         .near = 0.01,
         .rings = 1,
         .radius = 10,
-        .valley = 40,
+        .valley = 150,
+        .shake_valley = 20,
+        .shake_radius = 6,
         .margin = 1,
         .tries = 2,
         .felt = 0.05,
@@ -82,8 +84,7 @@ int climb_create(climb **out, branch_solver *s, branch_moves *m, const climb_set
 {
     *out = NULL;
     const branch_posterior *p = s->problem;
-    if (set->tries < 1 || set->tries > CLIMB_MOST_TRIES || !(set->near > 0) ||
-        !(set->uphill > 0))
+    if (set->tries < 1 || set->tries > CLIMB_MOST_TRIES || !(set->near > 0) || !(set->uphill > 0))
         return ART_ERR_USAGE;
     climb *c = mem_zeros(1, sizeof *c);
     if (!c)
@@ -105,8 +106,7 @@ int climb_create(climb **out, branch_solver *s, branch_moves *m, const climb_set
     c->order = mem_zeros(nodes, sizeof *c->order);
     c->length = mem_zeros(nodes, sizeof *c->length);
     c->saved.branch = mem_zeros(nodes, sizeof *c->saved.branch);
-    if (!c->found || !c->due || !c->near || !c->next || !c->order || !c->length ||
-        !c->saved.branch)
+    if (!c->found || !c->due || !c->near || !c->next || !c->order || !c->length || !c->saved.branch)
         goto out;
     *out = c;
     return ART_OK;
@@ -326,8 +326,8 @@ static void move_part(climb *c, int32_t v, int32_t w)
 static int improve_part(climb *c, int32_t v, int up)
 {
     c->n_best = 0;
-    c->counts.scored += branch_moves_places(c->moves, v, up, c->solver->laplace - c->set.margin,
-                                            visit_place, c);
+    c->counts.scored +=
+        branch_moves_places(c->moves, v, up, c->solver->laplace - c->set.margin, visit_place, c);
     for (int i = 0; i < c->n_best; i++) {
         local_fit_mark(c->fit);
         move_part(c, v, c->best[i].w);
@@ -404,11 +404,11 @@ static int finish(climb *c)
     }
 }
 
-static void begin(climb *c, const interrupt *stop)
+static void begin(climb *c, int radius, double valley, const interrupt *stop)
 {
     c->solver->stop = stop;
     branch_moves_follow(c->moves, c->fit, c->solver);
-    branch_moves_reach(c->moves, c->set.radius, c->set.valley);
+    branch_moves_reach(c->moves, radius, valley);
 }
 
 /* Hands the tree over if all went well, and gives the borrowed things back as they were. */
@@ -427,7 +427,7 @@ static int end(climb *c, climb_tree *t, int status)
 
 int climb_run(climb *c, climb_tree *t, const interrupt *stop)
 {
-    begin(c, stop);
+    begin(c, c->set.radius, c->set.valley, stop);
     branch_solver_set(c->solver, t->decision, t->length);
     memset(c->due, EVERYTHING, (size_t)n_nodes(c));
     int status;
@@ -514,7 +514,7 @@ static int shake_once(climb *c, rng *stream)
 
 int climb_shake(climb *c, climb_tree *t, rng stream, int pieces, const interrupt *stop)
 {
-    begin(c, stop);
+    begin(c, c->set.shake_radius, c->set.shake_valley, stop);
     branch_solver_set(c->solver, t->decision, t->length);
     int status = fit_all(c, c->set.tolerance);
     memset(c->due, 0, (size_t)n_nodes(c));

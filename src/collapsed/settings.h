@@ -66,7 +66,7 @@ typedef struct search_settings {
     int widen_share;        /* expansions to one widening, while there is something to expand */
     int radius;             /* branches, of the longest subtree move */
     double spr_margin;      /* nats by which a whole fit may improve on the cheap score of a subtree
-                               move: so much below what is wanted it is still fitted */
+                               move: so much below what is wanted it is still fitted in widening */
     /* A climb. */
     climb_settings climb; /* its radius and tolerance are the above */
     double start_length;  /* changes per site: of branches of which nothing is known, the mean of
