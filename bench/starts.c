@@ -4,6 +4,7 @@
  *
  *     seed          of the start and of the shaking
  *     shake         pieces of climb_shake after the climb
+ *     limit         seconds after which all is given up; how late that was is printed
  *     tree=FILE     where the tree goes, as Newick
  *     uphill, near, radius, valley, margin, tries, felt, spread, coarse     as in climb_settings
  *
@@ -22,8 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PRIOR_RATE   10.0
-#define START_LENGTH 0.1
+#define PRIOR_RATE 10.0
 
 typedef struct work {
     dataset data;
@@ -35,7 +35,8 @@ typedef struct work {
     stepwise *starts;
     climb_tree tree;
     climb_settings set;
-    double seed, shake;
+    double seed, shake, limit;
+    interrupt stop;
     const char *tree_file;
 } work;
 
@@ -56,6 +57,7 @@ static int set_option(work *w, const char *text)
         double *number;
         int *count;
     } names[] = {{"seed", &w->seed, NULL},
+                 {"limit", &w->limit, NULL},
                  {"shake", &w->shake, NULL},
                  {"uphill", &s->uphill, NULL},
                  {"near", &s->near, NULL},
@@ -114,20 +116,25 @@ static int run(work *w)
 {
     const uint64_t seed = (uint64_t)w->seed;
     int status;
+    interrupt_init(&w->stop);
+    if (w->limit > 0)
+        w->stop.deadline = clock_seconds() + w->limit;
     printf("data\t%d taxa, %zu patterns\n", w->problem.n_taxa, w->problem.n_patterns);
     double begin = seconds();
     const long long changes =
-        stepwise_tree(w->starts, w->tree.decision, rng_at(seed, RNG_START, 0, 0), NULL);
+        stepwise_tree(w->starts, w->tree.decision, rng_at(seed, RNG_START, 0, 0), &w->stop);
+    if (changes < 0)
+        return (int)changes;
     printf("start\t%.2f s, %lld changes\n", seconds() - begin, changes);
     for (int e = 0; e < w->problem.n_edges; e++)
         w->tree.length[e] = (double)changes / w->problem.n_sites / w->problem.n_edges;
     begin = seconds();
-    if ((status = climb_run(w->climb, &w->tree, NULL)))
+    if ((status = climb_run(w->climb, &w->tree, &w->stop)))
         return status;
     report(w, "climb", begin);
     begin = seconds();
     if (w->shake > 0 && !(status = climb_shake(w->climb, &w->tree, rng_at(seed, RNG_START, 1, 0),
-                                               (int)w->shake, NULL)))
+                                               (int)w->shake, &w->stop)))
         report(w, "shake", begin);
     return status;
 }
@@ -168,6 +175,8 @@ int main(int argc, char **argv)
         !(status = model_string_parse(&w.model, argv[2], &w.data.alignment, &d)) &&
         !(status = make(&w)) && !(status = run(&w)) && w.tree_file)
         status = write_tree(&w);
+    if (status == ART_ERR_STOPPED)
+        printf("given up\t%.3f s late\n", clock_seconds() - w.stop.deadline);
     for (size_t i = 0; i < d.count && status; i++)
         fprintf(stderr, "%s\n", d.message[i].text);
     climb_free(w.climb);

@@ -265,6 +265,8 @@ static void try_insertions_from(branch_moves *m, directed_branch w, const partia
 {
     const branch_solver *s = m->solver;
     directed_branch next[2];
+    if (interrupt_is_due(s->stop))
+        return;
     if (depth >= m->nearest) {
         const double score = try_insertion(m, w, near);
         if (score >= m->worth)

@@ -70,7 +70,8 @@ int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visi
  * (up is 0, v's parent is not taxon 0) or of all the rest (up is 1, v is no leaf), in an order
  * that depends on the tree alone. A move that stays far below cutoff with the moved branch fitted
  * has that score. Where the part is now does not come: its score is that of the tree. Of the
- * partials only those need be current that lie within radius + 1 branches. Returns how many. */
+ * partials only those need be current that lie within radius + 1 branches. Returns how many. Ends
+ * early if the solver's stop is due. */
 int64_t branch_moves_places(branch_moves *m, int32_t v, int up, double cutoff,
                             branch_move_visit *visit, void *context);
 

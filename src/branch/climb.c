@@ -328,6 +328,8 @@ static int improve_part(climb *c, int32_t v, int up)
     c->n_best = 0;
     c->counts.scored +=
         branch_moves_places(c->moves, v, up, c->solver->laplace - c->set.margin, visit_place, c);
+    if (is_stopped(c))
+        return ART_ERR_STOPPED;
     for (int i = 0; i < c->n_best; i++) {
         local_fit_mark(c->fit);
         move_part(c, v, c->best[i].w);
