@@ -32,14 +32,15 @@ typedef struct climb_settings {
     int rings;        /* .. which begin with the branches so near to it (local_fit_near) */
     int radius;       /* branches, of subtree moves; the moves object has its own upper limit */
     double valley;    /* nats: beyond a place so much worse than the tree no better one is sought */
-    int shake_radius; /* the same two for climb_shake, where most of a tree is as good as it .. */
-    double shake_valley; /* .. can be */
-    double margin;       /* nats by which a fit may improve on the score of a subtree move */
-    int tries;           /* places that are fitted for a part, at most CLIMB_MOST_TRIES */
-    double felt;   /* share of the cube root of a length: more is a change that is felt nearby */
-    int spread;    /* branches: how far from a change parts are looked at again */
-    double shaken; /* nats: a piece of climb_shake that gains less is taken back; above what
-                      fits near a change leave undone */
+    double margin;    /* nats by which a fit may improve on the score of a subtree move */
+    int tries;        /* places that are fitted for a part, at most CLIMB_MOST_TRIES */
+    double felt;      /* share of the cube root of a length: more is a change that is felt nearby */
+    int spread;       /* branches: how far from a change parts are looked at again */
+    double shaken;    /* nats: a piece of climb_shake that gains less is taken back; above what
+                         fits near a change leave undone */
+    /* For climb_shake, where most of the tree is as good as it can be: */
+    int shake_radius;
+    double shake_valley;
 } climb_settings;
 
 enum { CLIMB_MOST_TRIES = 8 };
