@@ -71,7 +71,7 @@ static void write_start(const work *w)
         fclose(f);
 }
 
-static int climb(work *w)
+static int find_start(work *w)
 {
     search_worker s;
     int64_t scored = 0;
@@ -82,7 +82,7 @@ static int climb(work *w)
     int status = search_worker_init(&s, &w->problem, &w->data.alignment, w->data.row, &set.search);
     if (status)
         return status;
-    const int fits = search_climb(&s, &w->start, rng_at(w->seed, RNG_START, 0, 0), &scored);
+    const int fits = search_climb(&s, &w->start, rng_at(w->seed, RNG_START, 0, 0), &scored, NULL);
     status = w->start.status;
     search_worker_free(&s);
     printf("climb\t%.1f s, %d fits, g %.3f\n", seconds() - begin, fits, w->start.laplace);
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
         status = fitted_tree_init(&w.start, &w.problem);
     if (!status) {
         printf("data\t%d taxa, %zu patterns\n", w.problem.n_taxa, w.problem.n_patterns);
-        status = climb(&w);
+        status = find_start(&w);
     }
     if (!status)
         status = run(&w, strtod(argv[3], NULL));

@@ -87,9 +87,10 @@ static const constant TABLE[] = {
     COLLAPSED("widen_share", search.widen_share, KIND_INT, ALL, 0),
     COLLAPSED("radius", search.radius, KIND_INT, ALL, 0),
     COLLAPSED("spr_margin", search.spr_margin, KIND_REAL, ALL, 0),
-    COLLAPSED("climb_moves", search.climb_moves, KIND_INT, ALL, 0),
-    COLLAPSED("climb_tolerance", search.climb_tolerance, KIND_REAL, ALL, 0),
-    COLLAPSED("uphill", search.uphill, KIND_REAL, ALL, 0),
+    COLLAPSED("uphill", search.climb.uphill, KIND_REAL, ALL, 0),
+    COLLAPSED("near", search.climb.near, KIND_REAL, ALL, 0),
+    COLLAPSED("margin", search.climb.margin, KIND_REAL, ALL, 0),
+    COLLAPSED("valley", search.climb.valley, KIND_REAL, ALL, 0),
     COLLAPSED("least_scatter", blend.least_scatter, KIND_REAL, ALL, 0),
     COLLAPSED("farthest", blend.farthest, KIND_REAL, ALL, 0),
     COLLAPSED("doubt", blend.doubt, KIND_REAL, ALL, 0.01, 4),
@@ -187,13 +188,6 @@ static int values_of(double value[MOST_VALUES], const constant *c)
     value[0] = default_of(c) / 2;
     value[1] = default_of(c) * 2;
     return 2;
-}
-
-static double cpu_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Data, taxa in lexicographic order, and a known posterior if there is one. */

@@ -27,7 +27,7 @@ static void scores_are_fitch_scores(void **state)
         check_status(stepwise_create(&s, &p.alignment, NULL));
         for (uint32_t k = 0; k < 20; k++) {
             int32_t decision[32];
-            int64_t score = stepwise_tree(s, decision, rng_at(1, RNG_START, 0, k));
+            int64_t score = stepwise_tree(s, decision, rng_at(1, RNG_START, 0, k), NULL);
             assert_int_equal(score, fitch(&p, decision));
         }
         stepwise_free(s);
@@ -52,9 +52,9 @@ static void trees_are_good_and_differ(void **state)
     int different = 0;
     int32_t first[N], decision[N], again[N];
     for (uint32_t k = 0; k < 20; k++) {
-        int64_t score = stepwise_tree(s, decision, rng_at(1, RNG_START, 0, k));
+        int64_t score = stepwise_tree(s, decision, rng_at(1, RNG_START, 0, k), NULL);
         worst = score > worst ? score : worst;
-        stepwise_tree(s, again, rng_at(1, RNG_START, 0, k));
+        stepwise_tree(s, again, rng_at(1, RNG_START, 0, k), NULL);
         assert_memory_equal(decision, again, (N - 3) * sizeof *decision);
         if (k == 0)
             memcpy(first, decision, sizeof first);
@@ -78,7 +78,7 @@ static void ties_are_broken_evenly(void **state)
     int count[TREES] = {0};
     for (uint32_t k = 0; k < DRAWS; k++) {
         int32_t decision[2];
-        assert_int_equal(stepwise_tree(s, decision, rng_at(2, RNG_START, 0, k)), 0);
+        assert_int_equal(stepwise_tree(s, decision, rng_at(2, RNG_START, 0, k), NULL), 0);
         count[exact_index(decision, 5)]++;
     }
     double square = 0;

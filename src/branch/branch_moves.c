@@ -21,7 +21,9 @@ typedef struct move_branch {
 struct branch_moves {
     const branch_posterior *problem;
     const branch_solver *solver;
-    int radius;
+    local_fit *fit; /* NULL, or what knows which partials are current */
+    int radius, most_radius;
+    double valley;
     branch_edge edge;
     partial_store store; /* [3 + radius] */
     double *transition;  /* [NNI_BRANCHES][edge_terms] */
@@ -46,7 +48,8 @@ int branch_moves_create(branch_moves **out, const branch_posterior *p, int radiu
     if (!m)
         return ART_ERR_NOMEM;
     m->problem = p;
-    m->radius = radius;
+    m->radius = m->most_radius = radius;
+    m->valley = HUGE_VAL;
     int status;
     if ((status = branch_edge_init(&m->edge, p)) ||
         (status = partial_store_init(&m->store, p, (size_t)radius + 3)))
@@ -83,6 +86,19 @@ size_t branch_moves_memory(const branch_posterior *p, int radius)
 void branch_moves_begin(branch_moves *m, const branch_solver *s)
 {
     m->solver = s;
+    m->fit = NULL;
+}
+
+void branch_moves_follow(branch_moves *m, local_fit *l, const branch_solver *s)
+{
+    m->solver = s;
+    m->fit = l;
+}
+
+void branch_moves_reach(branch_moves *m, int radius, double valley)
+{
+    m->radius = radius < m->most_radius ? radius : m->most_radius;
+    m->valley = valley;
 }
 
 /* The contribution of a branch to the diagonal Laplace approximation, apart from the likelihood. */
@@ -132,6 +148,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     m->node[C] = t->child[v][which]; /* comes beside v */
     m->node[D] = t->parent[v];
     m->node[MIDDLE] = v;
+    if (m->fit)
+        local_fit_around(m->fit, v);
     double base = s->laplace - s->log_likelihood;
     for (int i = 0; i < NNI_BRANCHES; i++) {
         const branch_state state = s->branch[m->node[i]];
@@ -185,8 +203,11 @@ typedef struct directed_branch {
 } directed_branch;
 
 /* The partial at the far end. */
-static const partial *partial_beyond(const branch_solver *s, directed_branch w)
+static const partial *partial_beyond(const branch_moves *m, directed_branch w)
 {
+    const branch_solver *s = m->solver;
+    if (m->fit)
+        local_fit_need(m->fit, w.v, w.up);
     return w.up ? branch_outside(s, w.v) : &s->down[w.v];
 }
 
@@ -222,7 +243,7 @@ static double try_insertion(branch_moves *m, directed_branch w, const partial *n
     const double base = m->base - own_part(m, whole);
     m->scored++;
     set_branch(m, a, near, half);
-    set_branch(m, b, partial_beyond(m->solver, w), half);
+    set_branch(m, b, partial_beyond(m, w), half);
     moved->state = m->moved;
     fit(m, moved, join(m, 0, a, b));
     double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
@@ -244,16 +265,20 @@ static void try_insertions_from(branch_moves *m, directed_branch w, const partia
 {
     const branch_solver *s = m->solver;
     directed_branch next[2];
+    if (interrupt_is_due(s->stop))
+        return;
     if (depth >= m->nearest) {
         const double score = try_insertion(m, w, near);
         if (score >= m->worth)
             m->visit(m->context, m->from, w.v, score);
+        if (score < s->laplace - m->valley)
+            return;
     }
     if (depth == m->radius || !next_branches(&s->tree, w, next))
         return;
     for (int i = 0; i < 2; i++) {
         set_branch(m, &m->branch[ALONG], near, s->branch[w.v]);
-        set_branch(m, &m->branch[BESIDE], partial_beyond(s, next[!i]), s->branch[next[!i].v]);
+        set_branch(m, &m->branch[BESIDE], partial_beyond(m, next[!i]), s->branch[next[!i].v]);
         try_insertions_from(m, next[i], join(m, depth + 1, &m->branch[ALONG], &m->branch[BESIDE]),
                             depth + 1);
     }
@@ -269,8 +294,8 @@ static void try_moves_of(branch_moves *m, directed_branch cut, const directed_br
                                                          length_scale_length(second.cbrt_length))};
     m->from = cut.v;
     m->moved = s->branch[cut.v];
-    set_branch(m, &m->branch[MOVED], partial_beyond(s, cut), m->moved);
-    branch_edge_set(&m->edge, partial_beyond(s, side[0]), partial_beyond(s, side[1]));
+    set_branch(m, &m->branch[MOVED], partial_beyond(m, cut), m->moved);
+    branch_edge_set(&m->edge, partial_beyond(m, side[0]), partial_beyond(m, side[1]));
     branch_edge_improve(&m->edge, &merged, m->problem->set.enough);
     m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
               own_part(m, second) + own_part(m, merged);
@@ -279,8 +304,8 @@ static void try_moves_of(branch_moves *m, directed_branch cut, const directed_br
         if (!next_branches(&s->tree, side[k], next))
             continue;
         for (int i = 0; i < 2; i++) {
-            set_branch(m, &m->branch[ALONG], partial_beyond(s, side[!k]), merged);
-            set_branch(m, &m->branch[BESIDE], partial_beyond(s, next[!i]), s->branch[next[!i].v]);
+            set_branch(m, &m->branch[ALONG], partial_beyond(m, side[!k]), merged);
+            set_branch(m, &m->branch[BESIDE], partial_beyond(m, next[!i]), s->branch[next[!i].v]);
             try_insertions_from(m, next[i], join(m, 1, &m->branch[ALONG], &m->branch[BESIDE]), 1);
         }
     }

@@ -16,7 +16,7 @@
 #ifndef BRANCH_BRANCH_MOVES_H
 #define BRANCH_BRANCH_MOVES_H
 
-#include "branch/branch_solver.h"
+#include "branch/local_fit.h"
 
 typedef struct branch_moves branch_moves;
 
@@ -31,6 +31,15 @@ size_t branch_moves_memory(const branch_posterior *problem, int radius);
 /* The topology that the moves start from: s, at its mode and inspected. s is borrowed and must
  * not change while moves are scored. */
 void branch_moves_begin(branch_moves *m, const branch_solver *s);
+
+/* Instead of branch_moves_begin: the tree of a local fit, which is asked for the partials that the
+ * scores need. It may change between scores. l and its solver s are borrowed. */
+void branch_moves_follow(branch_moves *m, local_fit *l, const branch_solver *s);
+
+/* Has the subtree moves from here on go over up to `radius` branches, at most as many as at
+ * create, and not beyond a place that scores more than `valley` nats below the tree (HUGE_VAL for
+ * no such limit): the farther places are then mostly worse still, and they are most of them. */
+void branch_moves_reach(branch_moves *m, int radius, double valley);
 
 /* The score of topology_nni(v, which): the five branches around the interchange are fitted, one
  * after the other. Where the score is more than nni_slack (settings.h) below cutoff after fitting
@@ -61,7 +70,8 @@ int64_t branch_moves_spr(branch_moves *m, double cutoff, branch_move_visit *visi
  * (up is 0, v's parent is not taxon 0) or of all the rest (up is 1, v is no leaf), in an order
  * that depends on the tree alone. A move that stays far below cutoff with the moved branch fitted
  * has that score. Where the part is now does not come: its score is that of the tree. Of the
- * partials only those need be current that lie within radius + 1 branches. Returns how many. */
+ * partials only those need be current that lie within radius + 1 branches. Returns how many. Ends
+ * early if the solver's stop is due. */
 int64_t branch_moves_places(branch_moves *m, int32_t v, int up, double cutoff,
                             branch_move_visit *visit, void *context);
 

@@ -223,7 +223,7 @@ void branch_solver_slopes(double out[2], branch_solver *s, int32_t v)
 }
 
 /* One sweep: every branch once, in an order in which the partials of the next one cost one or
- * two joins. Returns the gain predicted for it. */
+ * two joins. Returns the gain predicted for it; ends early if s->stop is due. */
 static double sweep(branch_solver *s, double enough)
 {
     const branch_posterior *p = s->problem;
@@ -231,6 +231,8 @@ static double sweep(branch_solver *s, double enough)
     for (int i = 0; i < 2 * p->n_edges; i++) {
         const int32_t v = s->tour[i];
         if (v >= 0) {
+            if (interrupt_is_due(s->stop))
+                break;
             if (s->tree.parent[v] != 0) {
                 s->up[v].shifted = 0;
                 join_up(s, v, 0, p->tiles);
@@ -270,8 +272,11 @@ int branch_solver_mode(branch_solver *s, double tolerance)
     const double enough = tolerance / p->n_edges / 10;
     double gain = HUGE_VAL;
     pass(s, 0);
-    for (s->sweeps = 0; s->sweeps < s->problem->set.sweeps && gain >= tolerance; s->sweeps++)
+    for (s->sweeps = 0; s->sweeps < s->problem->set.sweeps && gain >= tolerance; s->sweeps++) {
         gain = sweep(s, enough);
+        if (interrupt_is_due(s->stop))
+            return ART_ERR_STOPPED;
+    }
     return branch_solver_conclude(s, top_node(s));
 }
 

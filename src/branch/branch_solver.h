@@ -16,6 +16,7 @@
 #ifndef BRANCH_BRANCH_SOLVER_H
 #define BRANCH_BRANCH_SOLVER_H
 
+#include "base/interrupt.h"
 #include "branch/branch_edge.h"
 #include "tree/topology.h"
 
@@ -30,6 +31,7 @@ typedef struct branch_solver {
     partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
     partial_store store;  /* memory of down and up, except down of the leaves */
     branch_edge edge;
+    const interrupt *stop; /* NULL, or what ends a search for the mode early; borrowed */
     /* Results of branch_solver_mode. */
     double log_likelihood; /* at the mode */
     double log_density;    /* f at the mode */
@@ -77,7 +79,7 @@ double branch_solver_density(const branch_solver *s, double log_likelihood);
  * A sweep predicts its own gain, sum over branches of slope^2 / (2 curvature); the last one is
  * the first whose prediction is below tolerance (in nats; BRANCH_TOLERANCE of settings.h is usual).
  * The same result on any number of threads: solvers are independent. ART_ERR_NUMERIC if a result is
- * not finite. */
+ * not finite; ART_ERR_STOPPED, with lengths anywhere on the way, if s->stop was due. */
 int branch_solver_mode(branch_solver *s, double tolerance);
 
 /* Makes all of `up` and `down` current, as branch_hessian.h requires. */

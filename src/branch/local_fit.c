@@ -157,6 +157,14 @@ static void need_outside(local_fit *l, int32_t v)
         make_current(l, 2 * v + UP);
 }
 
+void local_fit_need(local_fit *l, int32_t v, int up)
+{
+    if (up)
+        need_outside(l, v);
+    else
+        need_down(l, v);
+}
+
 void local_fit_around(local_fit *l, int32_t v)
 {
     const topology *t = &l->solver->tree;
@@ -171,10 +179,7 @@ void local_fit_around(local_fit *l, int32_t v)
 static void reach(local_fit *l, int32_t v, int up, int depth)
 {
     const topology *t = &l->solver->tree;
-    if (up)
-        need_outside(l, v);
-    else
-        need_down(l, v);
+    local_fit_need(l, v, up);
     const int32_t far = up ? t->parent[v] : v;
     if (depth == 0 || far < t->n_taxa)
         return;
@@ -187,10 +192,7 @@ static void reach(local_fit *l, int32_t v, int up, int depth)
 
 void local_fit_reach(local_fit *l, int32_t v, int up, int radius)
 {
-    if (up)
-        need_outside(l, v);
-    else
-        need_down(l, v);
+    local_fit_need(l, v, up);
     reach(l, v, !up, radius + 1); /* its own far end, and from there on */
 }
 
@@ -211,6 +213,13 @@ void local_fit_mark(local_fit *l)
 int local_fit_has_changed(const local_fit *l, int32_t v)
 {
     return l->solver->branch[v].cbrt_length != l->branch[v].cbrt_length;
+}
+
+int local_fit_is_felt(const local_fit *l, int32_t v, double share)
+{
+    const double old = l->branch[v].cbrt_length;
+    return l->solver->tree.parent[v] != l->tree.parent[v] ||
+           fabs(l->solver->branch[v].cbrt_length - old) > share * old;
 }
 
 void local_fit_undo(local_fit *l)
@@ -271,7 +280,7 @@ static int is_same(const local_fit *l, int32_t id)
 }
 
 /* Finds the partials that are no longer what they were, and the branches to look at first. */
-static void compare(local_fit *l)
+void local_fit_compare(local_fit *l)
 {
     branch_solver *s = l->solver;
     const topology *t = &s->tree;
@@ -362,6 +371,8 @@ static double sweep_near(local_fit *l, double tolerance, int32_t *last)
         const int32_t v = s->order[i];
         if (!l->active[v])
             continue;
+        if (interrupt_is_due(s->stop))
+            break;
         need_down(l, v);
         need_outside(l, v);
         const double gain = branch_solver_improve(s, v, enough);
@@ -380,7 +391,7 @@ int local_fit_near(local_fit *l, double tolerance, int rings)
 {
     branch_solver *s = l->solver;
     const size_t nodes = (size_t)n_nodes(l);
-    compare(l);
+    local_fit_compare(l);
     memcpy(l->next, l->active, nodes);
     for (int ring = 0; ring < rings; ring++) {
         for (int32_t v = 1; v < n_nodes(l); v++)
@@ -395,6 +406,8 @@ int local_fit_near(local_fit *l, double tolerance, int rings)
          sweeps++) {
         memcpy(l->active, l->next, nodes);
         gain = sweep_near(l, tolerance, &at);
+        if (interrupt_is_due(s->stop))
+            return ART_ERR_STOPPED;
     }
     need_down(l, at);
     need_outside(l, at);

@@ -43,6 +43,9 @@ size_t local_fit_memory(const branch_posterior *problem);
 /* No partial is current: after branch_solver_set or branch_solver_move. O(N). */
 void local_fit_reset(local_fit *l);
 
+/* Makes current the partial of what is below v (up is 0) or of what is not. */
+void local_fit_need(local_fit *l, int32_t v, int up);
+
 /* Makes current what branch_moves_nni(v, ..) reads: v has interchanges. */
 void local_fit_around(local_fit *l, int32_t v);
 
@@ -57,11 +60,19 @@ int local_fit_whole(local_fit *l, double tolerance);
 
 /* Fits the branches near what was changed since the mark, in the topology or in the lengths, and
  * sets the results of the solver. Between the mark and this call partials must not be asked for.
- * ART_ERR_NUMERIC if numbers cease to be numbers. */
+ * ART_ERR_NUMERIC if numbers cease to be numbers, ART_ERR_STOPPED if the solver's stop is due. */
 int local_fit_near(local_fit *l, double tolerance, int rings);
+
+/* Instead of local_fit_near, for lengths that are fitted already: finds out which partials are no
+ * longer current. O(N). */
+void local_fit_compare(local_fit *l);
 
 /* Whether the length of the branch above v is another than at the mark. */
 int local_fit_has_changed(const local_fit *l, int32_t v);
+
+/* Whether the branch above v leads elsewhere than at the mark, or the cube root of its length has
+ * changed by more than a share of itself. */
+int local_fit_is_felt(const local_fit *l, int32_t v, double share);
 
 /* Back to the mark. The partials that have changed since are not current then. O(N). */
 void local_fit_undo(local_fit *l);

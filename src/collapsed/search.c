@@ -95,7 +95,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     const search_settings *settings = &all->search;
     *out = NULL;
     if (settings->batch < 1 || settings->radius < 1 || settings->widen < 0 ||
-        settings->more_starts < 1 || settings->least_neighbours < 1 || settings->climb_moves < 1)
+        settings->more_starts < 1 || settings->least_neighbours < 1)
         return ART_ERR_USAGE;
     tree_search *x = mem_zeros(1, sizeof *x);
     if (!x)
@@ -375,7 +375,8 @@ static void climb_task(void *context, int task, int index)
     const uint32_t start = (uint32_t)(x->counts.starts + task);
     rng stream = rng_at(x->seed, RNG_START, 0, start);
     x->work[task][0] = 0;
-    x->work[task][1] = search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0]);
+    x->work[task][1] =
+        search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0], NULL);
 }
 
 int tree_search_start(tree_search *x, int count)

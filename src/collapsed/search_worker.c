@@ -36,6 +36,14 @@ void fitted_tree_copy(fitted_tree *to, const fitted_tree *from, const branch_pos
     to->status = from->status;
 }
 
+static int create_climb(search_worker *w)
+{
+    climb_settings set = w->set->climb;
+    set.radius = w->set->radius;
+    set.tolerance = w->set->tolerance;
+    return climb_create(&w->climb, w->solver, w->moves, &set);
+}
+
 int search_worker_init(search_worker *w, const branch_posterior *p, const alignment *a,
                        const int *taxon, const search_settings *set)
 {
@@ -48,15 +56,13 @@ int search_worker_init(search_worker *w, const branch_posterior *p, const alignm
         (status = branch_moves_create(&w->moves, p, set->radius)) ||
         (status = stepwise_create(&w->starts, a, taxon)) ||
         (status = topology_init(&w->tree, p->n_taxa)) || (status = fitted_tree_init(&w->here, p)) ||
-        (status = fitted_tree_init(&w->there, p)))
+        (status = create_climb(w)))
         goto out;
     w->by_node = mem_zeros(nodes, sizeof *w->by_node);
     w->edge_of = mem_zeros(nodes, sizeof *w->edge_of);
     w->scratch = mem_zeros(6 * taxa, sizeof *w->scratch);
     w->decision = mem_zeros(taxa - 3, sizeof *w->decision);
-    w->few.item = mem_zeros((size_t)set->climb_moves, sizeof *w->few.item);
-    w->few.room = set->climb_moves;
-    if (w->by_node && w->edge_of && w->scratch && w->decision && w->few.item)
+    if (w->by_node && w->edge_of && w->scratch && w->decision)
         return ART_OK;
     status = ART_ERR_NOMEM;
 out:
@@ -66,17 +72,16 @@ out:
 
 void search_worker_free(search_worker *w)
 {
+    climb_free(w->climb);
     branch_solver_free(w->solver);
     branch_moves_free(w->moves);
     stepwise_free(w->starts);
     topology_free(&w->tree);
     fitted_tree_free(&w->here);
-    fitted_tree_free(&w->there);
     free(w->by_node);
     free(w->edge_of);
     free(w->scratch);
     free(w->decision);
-    free(w->few.item);
     memset(w, 0, sizeof *w);
 }
 
@@ -85,18 +90,13 @@ uint64_t topology_key(const int32_t *decision, size_t n_decisions)
     return hash_bytes(decision, n_decisions * sizeof *decision);
 }
 
-static void fit(search_worker *w, fitted_tree *t, double tolerance)
+void search_fit(search_worker *w, fitted_tree *t)
 {
     branch_solver_set(w->solver, t->decision, t->length);
-    t->status = branch_solver_mode(w->solver, tolerance);
+    t->status = branch_solver_mode(w->solver, w->set->tolerance);
     t->laplace = w->solver->laplace;
     t->unfitted = 0;
     branch_solver_lengths(t->length, w->solver);
-}
-
-void search_fit(search_worker *w, fitted_tree *t)
-{
-    fit(w, t, w->set->tolerance);
 }
 
 void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *parent,
@@ -198,29 +198,6 @@ static void look_around(search_worker *w, neighbour_list *list, const fitted_tre
         expand_nni(w, cutoff);
 }
 
-/* One step uphill from w->here, whose partials are in the solver; 0 if there is none. */
-static int step_up(search_worker *w, int is_spr, int64_t *scored, int *fits)
-{
-    const double here = w->here.laplace, better = here + w->set->uphill;
-    look_around(w, &w->few, &w->here, NULL, is_spr ? here - w->set->spr_margin : better, is_spr);
-    *scored += w->few.scored;
-    while (w->few.count) {
-        int best = 0;
-        for (int i = 1; i < w->few.count; i++)
-            if (w->few.item[i].score > w->few.item[best].score)
-                best = i;
-        search_neighbour(w, &w->there, &w->here, &w->few.item[best], is_spr);
-        fit(w, &w->there, w->set->climb_tolerance);
-        ++*fits;
-        if (w->there.status == ART_OK && w->there.laplace > better) {
-            fitted_tree_copy(&w->here, &w->there, w->problem);
-            return 1;
-        }
-        w->few.item[best] = w->few.item[--w->few.count];
-    }
-    return 0;
-}
-
 /* Puts the solver at the mode of t, to look around from there. */
 static int stand_on(search_worker *w, fitted_tree *t)
 {
@@ -235,21 +212,35 @@ static int stand_on(search_worker *w, fitted_tree *t)
     return t->status;
 }
 
-int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored)
+/* What parsimony makes the mean length. Where all branches begin too long, the fit may end in
+ * another mode in which they all are (docs/decisions/climbs.md): they must not begin longer than
+ * this, which is too short if anything. */
+static double start_length(const search_worker *w, int64_t changes)
 {
-    int fits = 1;
-    stepwise_tree(w->starts, w->here.decision, stream);
+    const branch_posterior *p = w->problem;
+    const double mean = fmax((double)changes, 1) / p->n_sites / p->n_edges;
+    return fmin(mean, w->set->start_length);
+}
+
+int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored,
+                 const interrupt *stop)
+{
+    fitted_tree *t = &w->here;
+    const int64_t changes = stepwise_tree(w->starts, t->decision, stream, stop);
+    if (changes < 0)
+        return (int)changes;
     for (int e = 0; e < w->problem->n_edges; e++)
-        w->here.length[e] = w->set->start_length;
-    fit(w, &w->here, w->set->climb_tolerance);
-    for (int climbing = w->here.status == ART_OK; climbing;) {
-        climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 0, scored, &fits);
-        if (!climbing)
-            climbing = stand_on(w, &w->here) == ART_OK && step_up(w, 1, scored, &fits);
-    }
-    search_fit(w, &w->here);
-    fitted_tree_copy(out, &w->here, w->problem);
-    return fits + 1;
+        t->length[e] = start_length(w, changes);
+    const climb_counts before = *climb_count(w->climb);
+    climb_tree tree = {t->decision, t->length, 0};
+    t->status = climb_run(w->climb, &tree, stop);
+    if (t->status == ART_ERR_STOPPED)
+        return t->status;
+    t->laplace = tree.laplace;
+    t->unfitted = 0;
+    fitted_tree_copy(out, t, w->problem);
+    *scored += climb_count(w->climb)->scored - before.scored;
+    return (int)(climb_count(w->climb)->fitted - before.fitted);
 }
 
 void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "collapsed/settings.h"
 #include "collapsed/tree_table.h"
-#include "branch/branch_moves.h"
+#include "branch/climb.h"
 #include "pars/stepwise.h"
 
 /* A topology with its lengths and their evidence (diagonal Laplace). */
@@ -41,12 +41,12 @@ typedef struct search_worker {
     branch_moves *moves;
     stepwise *starts;
     topology tree;
-    fitted_tree here, there; /* of a climb */
-    double *by_node;         /* [nodes] lengths */
-    int32_t *edge_of;        /* [nodes] */
-    int32_t *scratch;        /* [6N] */
-    int32_t *decision;       /* [N-3] */
-    neighbour_list few;      /* of a climb */
+    climb *climb;
+    fitted_tree here;  /* of a climb */
+    double *by_node;   /* [nodes] lengths */
+    int32_t *edge_of;  /* [nodes] */
+    int32_t *scratch;  /* [6N] */
+    int32_t *decision; /* [N-3] */
     const search_settings *set;
     /* The expansion that is being done. */
     neighbour_list *list;
@@ -73,9 +73,11 @@ void search_fit(search_worker *w, fitted_tree *t);
 void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *parent,
                       const neighbour *n, int is_spr);
 
-/* out becomes the peak above a random start. Returns how many trees were fitted; *scored gets
- * how many were scored. */
-int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored);
+/* out becomes the peak (branch/climb.h) above a random start. Returns how many trees were fitted;
+ * how many were scored is added to *scored. If stop (may be NULL) is due, ART_ERR_STOPPED, and out
+ * and *scored are as they were. */
+int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored,
+                 const interrupt *stop);
 
 /* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table and
  * score at least cutoff. t is fitted first if it is still approximate. */

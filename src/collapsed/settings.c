@@ -27,9 +27,6 @@ static const search_settings SEARCH = {
     .widen_share = 64,
     .radius = 10,
     .spr_margin = 3,
-    .climb_moves = 4,
-    .climb_tolerance = 0.05,
-    .uphill = 0.01,
     .start_length = 0.1,
 };
 
@@ -163,7 +160,7 @@ static const limit_settings LIMIT = {
 
 collapsed_settings collapsed_defaults(uint64_t seed)
 {
-    return (collapsed_settings){
+    collapsed_settings set = {
         .seed = seed,
         .error = DEFAULT_STANDARD_ERROR,
         .affordable = AFFORDABLE,
@@ -180,4 +177,6 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .judgement = JUDGEMENT,
         .limit = LIMIT,
     };
+    set.search.climb = climb_defaults();
+    return set;
 }

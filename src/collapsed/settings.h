@@ -12,6 +12,7 @@
 #ifndef COLLAPSED_SETTINGS_H
 #define COLLAPSED_SETTINGS_H
 
+#include "branch/climb.h"
 #include "chain/tree_chain.h"
 #include "train/defaults.h"
 
@@ -66,13 +67,11 @@ typedef struct search_settings {
     int widen_share;        /* expansions to one widening, while there is something to expand */
     int radius;             /* branches, of the longest subtree move */
     double spr_margin;      /* nats by which a whole fit may improve on the cheap score of a subtree
-                               move: so much below what is wanted it is still fitted */
+                               move: so much below what is wanted it is still fitted in widening */
     /* A climb. */
-    int climb_moves;        /* moves that it fits, best score first, before it gives up */
-    double climb_tolerance; /* nats, of fits on the way: only what is better must be known */
-    double uphill;          /* nats: a step that gains less is none */
-    double start_length;    /* changes per site: of branches of which nothing is known, the mean of
-                               the usual prior */
+    climb_settings climb; /* its radius and tolerance are the above */
+    double start_length;  /* changes per site: of branches of which nothing is known, the mean of
+                             the usual prior */
 } search_settings;
 
 /* Sampling and approximation blended (blend.h; the statistics are in docs/blend.md). */

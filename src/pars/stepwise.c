@@ -187,7 +187,7 @@ static int32_t best_place(stepwise *s, const uint64_t *z, rng *r, int64_t *cost)
     return best;
 }
 
-int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream)
+int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream, const interrupt *stop)
 {
     const size_t bytes = set_words(s) * sizeof *s->tip;
     for (int32_t i = 0; i < s->n_taxa; i++) {
@@ -204,6 +204,8 @@ int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream)
         cost_of(set_at(s, s->down, s->tree.child[0][0]), set_at(s, s->down, 0), s->words);
     for (int32_t next = 3; next < s->n_taxa; next++) {
         int64_t cost = 0;
+        if (interrupt_is_due(stop))
+            return ART_ERR_STOPPED;
         topology_attach(&s->tree, best_place(s, set_at(s, s->down, next), &stream, &cost));
         refresh(s, next);
         score += cost;

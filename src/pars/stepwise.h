@@ -4,7 +4,7 @@
  *
  *     stepwise *s;
  *     status = stepwise_create(&s, &alignment, taxon);
- *     score = stepwise_tree(s, decision, rng_at(seed, RNG_START, step, index));
+ *     score = stepwise_tree(s, decision, rng_at(seed, RNG_START, step, index), NULL);
  *     stepwise_free(s);
  *
  * Gaps are missing data. With the sets of bases that Fitch's rule gives on both sides of every
@@ -13,6 +13,7 @@
 #ifndef PARS_STEPWISE_H
 #define PARS_STEPWISE_H
 
+#include "base/interrupt.h"
 #include "base/rng.h"
 #include "seq/alignment.h"
 
@@ -23,7 +24,8 @@ typedef struct stepwise stepwise;
 int stepwise_create(stepwise **out, const alignment *a, const int *taxon);
 void stepwise_free(stepwise *s); /* NULL is fine */
 
-/* decision [N-3] of a random tree; returns its Fitch score. O(N^2 sites / 64). */
-int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream);
+/* decision [N-3] of a random tree; returns its Fitch score. O(N^2 sites / 64). stop (may be NULL)
+ * is looked at before every taxon; if it is due, ART_ERR_STOPPED, and decision is as it was. */
+int64_t stepwise_tree(stepwise *s, int32_t *decision, rng stream, const interrupt *stop);
 
 #endif
