@@ -16,6 +16,7 @@
  * rung, of which the first fifth does not count. A chain that lags behind errs in opposite
  * directions on the two ways, so that `up` and `down` (the means over the repeats) have to agree.
  * The estimate is the mean over ways and independent repeats, its error that of the repeats.
+ * Standard error gets a line for every repeat.
  *
  * Moves: one branch or all times a random factor; and of the topology, an interchange across a
  * random branch, whose length also changes, or a subtree moved anywhere. */
@@ -239,6 +240,7 @@ static answer integrate(work *w, const int32_t *decision, uint32_t index)
         sum += value[k];
         a.up += up / repeats;
         a.down += down / repeats;
+        fprintf(stderr, "repeat %d: up %.4f, down %.4f\n", k + 1, up, down);
     }
     a.value = sum / repeats;
     for (int k = 0; k < repeats; k++)
