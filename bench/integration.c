@@ -15,8 +15,9 @@
  * draw from the prior, goes up from beta 0 to 1, and down again; steps is what it makes at each
  * rung, of which the first fifth does not count. A chain that lags behind errs in opposite
  * directions on the two ways, so that `up` and `down` (the means over the repeats) have to agree.
- * The estimate is the mean over ways and independent repeats, its error that of the repeats.
- * Standard error gets a line for every repeat.
+ * The estimate is the mean over ways and independent repeats. Its error is that of the repeats,
+ * with half the difference of the ways added to it (in squares). The error stream gets a line for
+ * every repeat.
  *
  * Moves: one branch or all times a random factor; and of the topology, an interchange across a
  * random branch, whose length also changes, or a subtree moved anywhere. */
@@ -245,7 +246,8 @@ static answer integrate(work *w, const int32_t *decision, uint32_t index)
     a.value = sum / repeats;
     for (int k = 0; k < repeats; k++)
         squares += (value[k] - a.value) * (value[k] - a.value);
-    a.error = sqrt(squares / (repeats - 1) / repeats);
+    const double gap = (a.up - a.down) / 2;
+    a.error = sqrt(squares / (repeats - 1) / repeats + gap * gap);
     return a;
 }
 
