@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "collapsed/basins.h"
 #include "collapsed/search_worker.h"
 
 #include <math.h>
@@ -45,6 +46,8 @@ struct tree_search {
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
+    peak_list peaks;
+    double missing; /* share in basins that no climb has found, when it was last looked at */
 };
 
 static size_t list_room(const branch_posterior *p, const search_settings *set)
@@ -106,6 +109,8 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->seed = all->seed;
     x->wanted = settings->starts;
     x->threads = threads;
+    x->missing = 1;
+    peak_list_init(&x->peaks, problem->n_taxa);
     int status = ART_ERR_NOMEM;
     x->worker = mem_zeros((size_t)pool_threads(threads), sizeof *x->worker);
     if (!x->worker || (status = create_memory(x)))
@@ -138,6 +143,7 @@ void tree_search_free(tree_search *x)
     free(x->result);
     free(x->work);
     hash_index_free(&x->seen);
+    peak_list_free(&x->peaks);
     free(x->chosen);
     free(x);
 }
@@ -392,6 +398,8 @@ int tree_search_start(tree_search *x, int count)
             x->counts.scored += x->work[i][0];
             x->counts.fitted += x->work[i][1];
             int status = enter(x, &x->result[i], TREE_PEAK, &found);
+            if (!status && x->result[i].status == ART_OK)
+                status = peak_list_hit(&x->peaks, x->result[i].decision);
             if (status)
                 return status;
         }
@@ -497,18 +505,30 @@ double tree_search_unfitted(const tree_search *x)
 }
 
 /* Weighs what the last climbs brought, once all of it is expanded: the share of the table's weight
- * that was not there before. Then more are needed, or the search is done. */
-static int is_done(tree_search *x)
+ * that was not there before, and what is probably in basins that were never hit. Then more are
+ * needed, or the search is done. */
+static int judge_starts(tree_search *x, int *done)
 {
     const double now = tree_table_log_sum(x->table, 0, 0);
     const double gained = x->judged ? 1 - exp(x->before - now) : 1;
     x->idle_starts = gained <= x->set.new_mass ? x->idle_starts + x->counts.starts - x->judged : 0;
     x->judged = x->counts.starts;
     x->before = now;
-    if (x->idle_starts >= x->set.idle_starts)
-        return 1;
-    x->wanted += x->set.more_starts;
-    return 0;
+    int status = ART_OK;
+    bool enough = x->idle_starts >= x->set.idle_starts;
+    if (enough) {
+        status = basins_missing(&x->missing, x->table, &x->peaks, x->set.basin_trees);
+        enough = x->missing <= x->set.missing || x->counts.starts >= x->set.most_starts;
+    }
+    if (!enough)
+        x->wanted += x->set.more_starts;
+    *done = enough;
+    return status;
+}
+
+double tree_search_missing(const tree_search *x)
+{
+    return x->missing;
 }
 
 int tree_search_advance(tree_search *x, int *done)
@@ -532,8 +552,7 @@ int tree_search_advance(tree_search *x, int *done)
         return tree_search_widen(x, &found);
     if (tree_search_unfitted(x) > x->set.unfitted)
         return tree_search_refine(x);
-    *done = is_done(x);
-    return ART_OK;
+    return judge_starts(x, done);
 }
 
 int tree_search_run(tree_search *x, search_stop *stop, void *context)
@@ -559,5 +578,7 @@ int tree_search_fields(tree_search *x, saved_state *s)
     state_i64_in(s, "search.judged", &x->judged, 0, INT64_MAX);
     state_i64_in(s, "search.idle_starts", &x->idle_starts, 0, INT64_MAX);
     state_f64(s, "search.before", &x->before);
+    state_f64(s, "search.missing", &x->missing);
+    peak_list_fields(&x->peaks, s, x->problem->n_taxa);
     return s->status;
 }

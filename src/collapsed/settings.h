@@ -61,7 +61,11 @@ typedef struct search_settings {
     int more_starts;        /* climbs in every batch after that */
     int start_batch;        /* climbs in a piece of work */
     int idle_starts;        /* the last so many climbs brought no more than .. */
-    double new_mass;        /* .. this share of the table's weight: then it is done */
+    double new_mass;        /* .. this share of the table's weight: then it is done, if .. */
+    double missing;         /* .. no more than this share is probably in peaks that were never found
+                               (basins.h): a peak of 3 % must have been found four times, .. */
+    size_t basin_trees;     /* .. by the heaviest trees, so many of them; .. */
+    int64_t most_starts;    /* .. or after so many climbs */
     int widen;              /* trees, the best, that are widened by subtree moves */
     int widen_batch;        /* trees that a round widens: each costs as much as many expansions */
     int widen_share;        /* expansions to one widening, while there is something to expand */

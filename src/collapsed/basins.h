@@ -1,0 +1,34 @@
+/* basins.h: how much of the posterior is probably in peaks that no climb has found.
+ *
+ * Trees of the table that interchanges connect form a basin; a climb that ends in one of its trees
+ * is a hit. A basin of which hits are rare tells of others that had none by chance: of two basins
+ * that are as large and as easy to hit, the chance that all h hits that they had together were in
+ * one is 2^(1-h). The share of the posterior that is missing is estimated by the sum of m 2^-h over
+ * the basins, m being their shares. It is 0 if all that matters was hit again and again. */
+#ifndef COLLAPSED_BASINS_H
+#define COLLAPSED_BASINS_H
+
+#include "base/key_table.h"
+#include "collapsed/tree_table.h"
+
+/* The peaks at which climbs ended. */
+typedef struct peak_list {
+    key_table trees; /* decisions */
+    int32_t *hits;   /* [trees.count] */
+    size_t room;
+} peak_list;
+
+void peak_list_init(peak_list *p, int32_t n_taxa);
+void peak_list_free(peak_list *p); /* safe on a zeroed one */
+
+/* A climb ended at decision [N-3]. */
+int peak_list_hit(peak_list *p, const int32_t *decision);
+
+/* As fields "peaks.*" of a saved state. */
+int peak_list_fields(peak_list *p, saved_state *s, int32_t n_taxa);
+
+/* The share that is missing, 0 to 1. Of the trees of the table the heaviest are looked at, `most`
+ * of them. O(most N^2). ART_ERR_NOMEM. */
+int basins_missing(double *share, const tree_table *t, const peak_list *peaks, size_t most);
+
+#endif
