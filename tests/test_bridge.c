@@ -177,10 +177,8 @@ static void too_little_is_not_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_calibrated),
-        cmocka_unit_test(equal_distributions_overlap),
-        cmocka_unit_test(chains_apart_count_little),
-        cmocka_unit_test(pooled_weights),
+        cmocka_unit_test(errors_are_calibrated),     cmocka_unit_test(equal_distributions_overlap),
+        cmocka_unit_test(chains_apart_count_little), cmocka_unit_test(pooled_weights),
         cmocka_unit_test(too_little_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -452,6 +452,19 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     return status;
 }
 
+/* Peaks of weight that few climbs have found tell of others that none has. */
+static void judge_climbs(verdict *v, const collapsed_run *c)
+{
+    const double missing = tree_search_missing(c->rounds->search);
+    if (c->is_cut || missing <= c->set.search.missing) /* a search that was cut is unfinished */
+        return;
+    verdict_warn(v, missing > c->set.judgement.missing,
+                 "Peaks of the posterior were found by only a few of %lld searches, so others may "
+                 "have been missed: about %.2g of the posterior. The errors of splits allow for "
+                 "that, that of the log marginal likelihood does not. Compare another seed.",
+                 (long long)tree_search_counts(c->rounds->search)->starts, missing);
+}
+
 static int finish_table(collapsed_run *c, answer *out)
 {
     int status = final_sampling_finish(c->final, out);
@@ -460,6 +473,7 @@ static int finish_table(collapsed_run *c, answer *out)
     verdict_init(&out->verdict);
     out->evidence.cut = c->is_cut && !criteria_hold;
     verdict_of_evidence(&out->verdict, &out->evidence);
+    judge_climbs(&out->verdict, c);
     return status;
 }
 

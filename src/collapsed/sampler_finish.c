@@ -42,6 +42,25 @@ const particles *tree_sampler_particles(const tree_sampler *s)
     return &s->batch;
 }
 
+/* What trees have in common in the errors of splits: the error of the offset of all trees without
+ * draws, which moves these against the others; and the share of peaks that were probably never
+ * found (search.h), which all would agree or disagree with a split. plain has the trees without
+ * draws alone. */
+static void add_common_errors(split_table *splits, const split_table *plain, double offset_error,
+                              double missing)
+{
+    for (size_t i = 0; i < splits->count; i++) {
+        const uint64_t *bits = split_table_bits(splits, i);
+        if (split_is_trivial(bits, splits->n_taxa))
+            continue;
+        const int64_t at = split_table_find(plain, bits);
+        const double p = split_frequency(splits, i);
+        const double moved = (at < 0 ? 0 : plain->weight[at]) - plain->total * p;
+        const double off = offset_error * moved / splits->total, lost = missing * fmax(p, 1 - p);
+        splits->common[i] = off * off + lost * lost;
+    }
+}
+
 /* The probabilities that are reported: the blended ones of the table, importance weights
  * outside. */
 static int report(tree_sampler *s, double outside, sampler_facts *facts)
@@ -50,7 +69,11 @@ static int report(tree_sampler *s, double outside, sampler_facts *facts)
     tree_set *raw = &s->posterior.trees, better;
     split_table *splits = &s->posterior.splits;
     const double all = tree_table_log_sum(t, 0, 0), total = raw->total;
-    int status = tree_set_init(&better, &raw->taxa);
+    split_table plain;
+    int status = split_table_init(&plain, t->n_taxa);
+    if (status)
+        return status;
+    status = tree_set_init(&better, &raw->taxa);
     tree_table_forget_lengths(&s->c->table); /* the set of trees takes as much */
     split_table_reset(splits);
     for (size_t i = 0; i < t->count && !status; i++) {
@@ -60,6 +83,8 @@ static int report(tree_sampler *s, double outside, sampler_facts *facts)
         if (!status)
             status = split_table_add_uncertain(splits, tree_table_decision(t, i), NULL, p,
                                                p * error * p * error);
+        if (!status && t->error[i] < 0)
+            status = split_table_add(&plain, tree_table_decision(t, i), NULL, p);
     }
     for (size_t i = 0; i < raw->count && !status; i++) {
         const int32_t *decision = tree_set_decision(raw, i);
@@ -70,6 +95,10 @@ static int report(tree_sampler *s, double outside, sampler_facts *facts)
         if (!status)
             status = split_table_add(splits, decision, NULL, raw->weight[i] / total);
     }
+    if (!status)
+        add_common_errors(splits, &plain, facts->blend.diagonal.offset_error,
+                          tree_search_missing(s->c->search));
+    split_table_free(&plain);
     tree_set_free(raw);
     *raw = better;
     return status;

@@ -148,6 +148,7 @@ static const chain_judgement JUDGEMENT = {
     .r_hat = 1.1,
     .ess = 50,
     .overlap = 0.02,
+    .missing = 0.01,
     .errors = 4,
 };
 

@@ -220,7 +220,9 @@ typedef struct chain_judgement {
     double r_hat;   /* of g: at most */
     double ess;     /* effective number of trees of the chains: at least */
     double overlap; /* of density and posterior: with less, the evidence has no error bar */
-    double errors;  /* standard errors by which chains and draws may differ */
+    double
+        missing; /* share of the posterior in peaks that climbs have probably not found: at most */
+    double errors; /* standard errors by which chains and draws may differ */
 } chain_judgement;
 
 /* How a time limit is divided (of the program). */

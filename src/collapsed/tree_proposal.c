@@ -26,8 +26,7 @@ int tree_proposal_create(tree_proposal **out, int32_t n_taxa, const int32_t *dec
     tree_proposal *p = mem_zeros(1, sizeof *p);
     if (!p)
         return ART_ERR_NOMEM;
-    int status =
-        clade_density_create(&p->density, n_taxa, getenv("CCD1") ? CLADE_CCD1 : CLADE_CCD2);
+    int status = clade_density_create(&p->density, n_taxa, CLADE_CCD2);
     for (size_t i = 0; i < count && !status; i++)
         status = clade_density_add(p->density, decision + i * n_decisions, 1);
     if (!status)
