@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "branch/branch_moves.h"
+#include "branch/length_guess.h"
 #include "branch/length_scale.h"
 #include "tree/rearrange.h"
 
@@ -34,6 +35,7 @@ struct tree_chain {
     branch_solver *solver;
     local_fit *fit;
     branch_moves *moves;
+    length_guess *guess; /* for jumps */
     double beta;
     chain_counts counts;
     int32_t *decision;      /* [N-3] of the state */
@@ -86,7 +88,7 @@ size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
 {
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
     return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->radius) +
-           nodes * (1 + 4 * sizeof(double) + 4 * sizeof(int32_t)) +
+           length_guess_memory(p->n_taxa) + nodes * (1 + 4 * sizeof(double) + 4 * sizeof(int32_t)) +
            (size_t)p->n_taxa * sizeof(resolved_branch);
 }
 
@@ -107,6 +109,7 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     if ((status = branch_solver_create(&c->solver, p)) ||
         (status = local_fit_create(&c->fit, c->solver)) ||
         (status = branch_moves_create(&c->moves, p, set->radius)) ||
+        (status = length_guess_create(&c->guess, p->n_taxa)) ||
         (status = chain_state_init(&c->begin, p)))
         goto out;
     branch_moves_begin(c->moves, c->solver);
@@ -133,6 +136,7 @@ void tree_chain_free(tree_chain *c)
     if (!c)
         return;
     branch_moves_free(c->moves);
+    length_guess_free(c->guess);
     local_fit_free(c->fit);
     branch_solver_free(c->solver);
     free(c->decision);
@@ -347,20 +351,6 @@ void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_
             out->log_ratio = c->beta * (s->laplace - g) + log(c->probability[i]) - out->log_forward;
 }
 
-/* Leaves keep their branches; inner branches begin with the mean of the inner branches. */
-static void guess_lengths(const tree_chain *c, double *length)
-{
-    const branch_posterior *p = c->problem;
-    double sum = 0;
-    branch_solver_lengths(length, c->solver);
-    for (int e = 0; e < p->n_edges; e++)
-        if (topology_has_nni(&c->solver->tree, edge_node(e, p->n_taxa)))
-            sum += length[e];
-    for (int e = 0; e < p->n_edges; e++)
-        if (edge_node(e, p->n_taxa) >= p->n_taxa)
-            length[e] = sum / (p->n_taxa - 3);
-}
-
 void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q)
 {
     branch_solver *s = c->solver;
@@ -371,7 +361,9 @@ void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision
         return;
     const double g = s->laplace;
     local_fit_mark(c->fit);
-    guess_lengths(c, c->length);
+    branch_solver_lengths(c->length, s);
+    length_guess_set(c->guess, c->decision, c->length);
+    length_guess_fill(c->length, c->guess, decision);
     branch_solver_set(s, decision, c->length);
     const int status = local_fit_whole(c->fit, c->set.tolerance);
     c->counts.failed += status != ART_OK;

@@ -165,7 +165,7 @@ static int draw_trees(chain_answer *a)
         int32_t *decision = a->decision + (first + i) * decisions(a);
         rng stream = rng_at(a->set.seed, RNG_PROPOSAL, 0, (uint32_t)(first + i));
         a->log_q[first + i] = tree_proposal_sample(a->chains->proposal, decision, &stream);
-        memcpy(p.length + i * edges, a->chains->guess, edges * sizeof *p.length);
+        length_guess_fill(p.length + i * edges, a->chains->guess, decision);
         p.job[i] = (evidence_job){.decision = decision,
                                   .length = p.length + i * edges,
                                   .tolerance = a->set.answer.tolerance,
@@ -336,9 +336,10 @@ static int draw_lengths(chain_answer *a)
     for (size_t i = 0; i < count && !status; i++) {
         const picked_tree *t = &a->pick[a->next + i];
         const size_t at = i * lengths;
-        memcpy(p.length + i * edges, a->chains->guess, edges * sizeof *p.length);
+        const int32_t *decision = chain_answer_tree(a, (size_t)t->tree).decision;
+        length_guess_fill(p.length + i * edges, a->chains->guess, decision);
         p.job[i] = (evidence_job){
-            .decision = chain_answer_tree(a, (size_t)t->tree).decision,
+            .decision = decision,
             .length = p.length + i * edges,
             .tolerance = a->set.answer.tolerance,
             .shape = shape,

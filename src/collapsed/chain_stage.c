@@ -71,9 +71,14 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     s->team = team;
     s->threads = threads;
     s->wanted = set->first_blocks;
-    s->guess = mem_zeros((size_t)problem->n_edges, sizeof *s->guess);
+    s->guess_decision = mem_zeros((size_t)problem->n_taxa - 3, sizeof *s->guess_decision);
+    s->guess_length = mem_zeros((size_t)problem->n_edges, sizeof *s->guess_length);
     s->pilot = mem_zeros((size_t)set->pilot_draws, sizeof *s->pilot);
-    int status = s->guess && s->pilot ? init_states(&s->states, problem, set) : ART_ERR_NOMEM;
+    int status = s->guess_decision && s->guess_length && s->pilot
+                     ? init_states(&s->states, problem, set)
+                     : ART_ERR_NOMEM;
+    if (!status)
+        status = length_guess_create(&s->guess, problem->n_taxa);
     if (!status)
         status = create_chains(s);
     if (status)
@@ -91,27 +96,26 @@ void chain_stage_free(chain_stage *s)
     tree_proposal_free(s->proposal);
     free(s->states.decision);
     free(s->states.laplace);
-    free(s->guess);
+    length_guess_free(s->guess);
+    free(s->guess_decision);
+    free(s->guess_length);
     free(s->pilot);
     free(s->fitted);
     free(s);
 }
 
-/* Leaves keep their branches; inner branches begin with their mean. */
-static void set_guess(chain_stage *s, const double *length)
+/* The reference for the lengths of draws: the tree where chain 0 is. */
+static void set_guess(chain_stage *s)
 {
-    const branch_posterior *p = s->problem;
-    double sum = 0;
-    for (int e = 0; e < p->n_edges; e++)
-        sum += edge_node(e, p->n_taxa) < p->n_taxa ? 0 : length[e];
-    for (int e = 0; e < p->n_edges; e++)
-        s->guess[e] = edge_node(e, p->n_taxa) < p->n_taxa ? length[e] : sum / (p->n_taxa - 3);
+    const tree_chain *c = tree_chains_at(s->chains, 0);
+    memcpy(s->guess_decision, tree_chain_decision(c),
+           s->states.n_decisions * sizeof *s->guess_decision);
+    tree_chain_lengths(s->guess_length, c);
+    length_guess_set(s->guess, s->guess_decision, s->guess_length);
 }
 
 int chain_stage_start(chain_stage *s, int chain, const int32_t *decision, const double *length)
 {
-    if (chain == 0)
-        set_guess(s, length);
     return tree_chains_start(s->chains, chain, decision, length);
 }
 
@@ -201,6 +205,7 @@ static int fit_density(chain_stage *s, size_t first, size_t last)
     for (int c = 0; c < x->n_chains; c++)
         memcpy(s->fitted + (size_t)c * each * x->n_decisions, chain_states_tree(x, c, first),
                each * x->n_decisions * sizeof *s->fitted);
+    set_guess(s);
     s->fit_block = (int64_t)last * x->every;
     s->n_fits++;
     return make_proposal(s);
@@ -218,7 +223,7 @@ static int draw_pilots(chain_stage *s)
     for (size_t i = 0; i < n && !status; i++) {
         rng stream = rng_at(s->seed, RNG_PILOT, (uint32_t)s->n_fits, (uint32_t)i);
         s->pilot[i] = -tree_proposal_sample(s->proposal, decision + i * n_decisions, &stream);
-        memcpy(length + i * edges, s->guess, edges * sizeof *length);
+        length_guess_fill(length + i * edges, s->guess, decision + i * n_decisions);
         job[i] = (evidence_job){.decision = decision + i * n_decisions,
                                 .length = length + i * edges,
                                 .tolerance = s->set.pilot_tolerance,
@@ -453,7 +458,12 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
     state_i64_in(to, "made", &s->blocks, 0, INT64_MAX);
     state_i64_in(to, "wanted", &s->wanted, 0, INT64_MAX);
     state_i64_in(to, "fit_block", &s->fit_block, 0, INT64_MAX);
-    state_f64_array(to, "guess", s->guess, (size_t)s->problem->n_edges, 1);
+    if (s->n_fits) {
+        state_trees(to, "guess.decision", s->guess_decision, 1, s->problem->n_taxa);
+        state_f64_array(to, "guess.length", s->guess_length, (size_t)s->problem->n_edges, 1);
+    }
+    if (state_loaded(to) && s->n_fits)
+        length_guess_set(s->guess, s->guess_decision, s->guess_length);
     state_log_array(to, "pilot", s->pilot, (size_t)s->set.pilot_draws, 1);
     round_fields(s, to);
     chains_fields(s, to);

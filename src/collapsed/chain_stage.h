@@ -26,6 +26,7 @@
 #define COLLAPSED_CHAIN_STAGE_H
 
 #include "branch/evidence_batch.h"
+#include "branch/length_guess.h"
 #include "chain/tree_chains.h"
 #include "collapsed/bridge.h"
 #include "collapsed/settings.h"
@@ -83,7 +84,9 @@ typedef struct chain_stage {
     tree_chains *chains;
     tree_proposal *proposal; /* the density; NULL before the first fit */
     chain_states states;
-    double *guess; /* [E] lengths from which the fit of a pilot draw starts: of the first start */
+    length_guess *guess;     /* lengths from which fits of draws start, by those of a tree: .. */
+    int32_t *guess_decision; /* .. [N-3] where chain 0 was when the density was fitted .. */
+    double *guess_length;    /* .. [E] */
     /* Where it is. */
     bool is_done;
     bool finish_now;

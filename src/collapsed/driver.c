@@ -3,6 +3,8 @@
 #include "artreeformer.h"
 #include "base/host.h"
 #include "base/mem.h"
+#include "base/interrupt.h"
+#include "collapsed/chain_starts.h"
 #include "collapsed/chain_verdict.h"
 #include "io/json_number.h"
 
@@ -27,6 +29,7 @@ typedef struct collapsed_run {
     bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
     bool is_late;          /* it is past the limit */
     bool finish_now;
+    interrupt stop; /* of the climbs: their share of a time limit */
 } collapsed_run;
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -67,7 +70,9 @@ static void note_cost(collapsed_run *c, double seconds)
 static int advance_rounds(collapsed_run *c, diag *d)
 {
     const rounds_stage stage = c->rounds->stage;
-    const double begun = clock_seconds();
+    const double begun = clock_seconds(), limit = c->base.time_limit;
+    const double left = c->set.route.search_share * limit - c->base.seconds;
+    c->stop.deadline = limit > 0 && c->rounds->n_rounds == 0 ? begun + fmax(left, 0) : HUGE_VAL;
     if (is_near_limit(c, final_reserve(c))) {
         c->is_cut = true;
         rounds_finish_now(c->rounds);
@@ -101,48 +106,19 @@ static int advance_final(collapsed_run *c, diag *d)
 
 /* ---- diffuse posteriors ---- */
 
-/* Whether the search has shown, in its first round, that no table will hold the posterior. */
+/* Whether the search has shown, in its first round, that no table will hold the posterior; or has
+ * taken its share of a time limit. */
 static bool is_diffuse(const collapsed_run *c)
 {
     const rounds *r = c->rounds;
     const search_counts *n = tree_search_counts(r->search);
-    if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || n->starts < r->set.search.starts)
+    if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || r->table.count == 0)
         return false;
-    return c->problem.posterior->n_taxa > c->set.route.table_taxa ||
-           n->expanded >= c->set.route.expansions;
-}
-
-/* The next best peak of the table after `last`, which is -1 at first; -1 if there is none. */
-static int64_t next_peak(const tree_table *t, int64_t last)
-{
-    int64_t best = -1;
-    for (size_t i = 0; i < t->count; i++) {
-        const bool is_later = last < 0 || t->laplace[i] < t->laplace[last] ||
-                              (t->laplace[i] == t->laplace[last] && (int64_t)i > last);
-        if (t->mark[i] & TREE_PEAK && is_later && (best < 0 || t->laplace[i] > t->laplace[best]))
-            best = (int64_t)i;
-    }
-    return best;
-}
-
-/* Every chain begins at another peak, the best ones first, as long as they are not far below the
- * best; then from the beginning again. */
-static int start_chains(collapsed_run *c)
-{
-    const tree_table *t = &c->rounds->table;
-    double *length = mem_zeros(t->n_edges, sizeof *length);
-    int status = length ? ART_OK : ART_ERR_NOMEM;
-    const int64_t first = next_peak(t, -1);
-    int64_t at = first;
-    for (int i = 0; i < c->set.chains.chains && !status; i++) {
-        if (at < 0 || t->laplace[at] < t->laplace[first] - c->set.route.window)
-            at = first;
-        tree_table_lengths(length, t, (size_t)at);
-        status = chain_stage_start(c->chains, i, tree_table_decision(t, (size_t)at), length);
-        at = next_peak(t, at);
-    }
-    free(length);
-    return status;
+    if (is_near_limit(c, (1 - c->set.route.search_share) * c->base.time_limit))
+        return true;
+    return n->starts >= r->set.search.starts &&
+           (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
+            n->expanded >= c->set.route.expansions);
 }
 
 static int create_chains(collapsed_run *c)
@@ -154,7 +130,11 @@ static int create_chains(collapsed_run *c)
 static int begin_chains(collapsed_run *c)
 {
     int status = create_chains(c);
-    return status ? status : start_chains(c);
+    if (!status)
+        status = chain_starts(c->chains, &c->rounds->table, c->set.route.window);
+    if (!status)
+        tree_table_clear(&c->rounds->table); /* chains and checkpoints do without it */
+    return status;
 }
 
 static int advance_chains(collapsed_run *c)
@@ -442,14 +422,21 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     c->base = (run){.ops = &OPS, .keeps_time_limit = true};
     c->problem = *problem;
     c->set = *settings;
+    if (problem->posterior->n_taxa > settings->route.table_taxa) {
+        c->set.search.starts = settings->route.starts;
+        c->set.search.start_batch = settings->route.start_batch;
+    }
     c->value = NAN;
+    interrupt_init(&c->stop);
     int status = rounds_create(&c->rounds, problem->posterior, problem->alignment, problem->taxon,
-                               problem->trees, settings, threads);
-    if (status)
+                               problem->trees, &c->set, threads);
+    if (status) {
         free(c);
-    else
-        *out = &c->base;
-    return status;
+        return status;
+    }
+    tree_search_set_stop(c->rounds->search, &c->stop);
+    *out = &c->base;
+    return ART_OK;
 }
 
 /* Peaks of weight that few climbs have found tell of others that none has. */

@@ -47,7 +47,8 @@ struct tree_search {
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
     peak_list peaks;
-    double missing; /* share in basins that no climb has found, when it was last looked at */
+    const interrupt *stop; /* of climbs */
+    double missing;        /* share in basins that no climb has found, when it was last looked at */
 };
 
 static size_t list_room(const branch_posterior *p, const search_settings *set)
@@ -382,7 +383,22 @@ static void climb_task(void *context, int task, int index)
     rng stream = rng_at(x->seed, RNG_START, 0, start);
     x->work[task][0] = 0;
     x->work[task][1] =
-        search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0], NULL);
+        search_climb(&x->worker[index], &x->result[task], stream, &x->work[task][0], x->stop);
+}
+
+void tree_search_set_stop(tree_search *x, const interrupt *stop)
+{
+    x->stop = stop;
+}
+
+/* For want of a peak. */
+static int start_without_climb(tree_search *x)
+{
+    int64_t found = 0;
+    rng stream = rng_at(x->seed, RNG_START, 0, 0);
+    search_parsimony(&x->worker[0], &x->result[0], stream);
+    x->counts.fitted++;
+    return enter(x, &x->result[0], TREE_PEAK, &found);
 }
 
 int tree_search_start(tree_search *x, int count)
@@ -392,6 +408,8 @@ int tree_search_start(tree_search *x, int count)
         pool_run(x->threads, now, climb_task, x);
         for (int i = 0; i < now; i++) {
             int64_t found = 0;
+            if (x->work[i][1] == ART_ERR_STOPPED)
+                continue;
             const int64_t at = tree_table_find(x->table, x->result[i].decision);
             if (x->result[i].status == ART_OK && (at < 0 || !(x->table->mark[at] & TREE_PEAK)))
                 x->counts.peaks++;
@@ -407,7 +425,7 @@ int tree_search_start(tree_search *x, int count)
         x->counts.rounds++;
         count -= now;
     }
-    return ART_OK;
+    return x->table->count == 0 && interrupt_is_due(x->stop) ? start_without_climb(x) : ART_OK;
 }
 
 static void drawn_task(void *context, int task, int index)

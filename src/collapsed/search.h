@@ -56,6 +56,10 @@ void tree_search_free(tree_search *x); /* NULL is fine */
 size_t tree_search_memory(const branch_posterior *problem, const search_settings *settings,
                           int n_threads);
 
+/* Climbs are given up when it is due (borrowed; NULL: never). If not one has come to its end by
+ * then, a parsimony tree as it is stands in for a peak, so that there is a tree in any case. */
+void tree_search_set_stop(tree_search *x, const interrupt *stop);
+
 /* count more climbs; their peaks enter the table. */
 int tree_search_start(tree_search *x, int count);
 

@@ -243,6 +243,18 @@ int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored
     return (int)(climb_count(w->climb)->fitted - before.fitted);
 }
 
+void search_parsimony(search_worker *w, fitted_tree *out, rng stream)
+{
+    const int64_t changes = stepwise_tree(w->starts, out->decision, stream, NULL);
+    for (int e = 0; e < w->problem->n_edges; e++)
+        out->length[e] = start_length(w, changes);
+    branch_solver_set(w->solver, out->decision, out->length);
+    out->status = branch_solver_mode(w->solver, w->set->rough);
+    out->laplace = w->solver->laplace;
+    out->unfitted = 0;
+    branch_solver_lengths(out->length, w->solver);
+}
+
 void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,
                    double cutoff, int is_spr)
 {

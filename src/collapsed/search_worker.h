@@ -79,6 +79,9 @@ void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *par
 int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored,
                  const interrupt *stop);
 
+/* out becomes the random start itself, with fitted lengths. */
+void search_parsimony(search_worker *w, fitted_tree *out, rng stream);
+
 /* The neighbours of t, by interchanges or by longer subtree moves, that are not in the table and
  * score at least cutoff. t is fitted first if it is still approximate. */
 void search_expand(search_worker *w, neighbour_list *list, fitted_tree *t, const tree_table *table,

@@ -30,6 +30,7 @@ static const search_settings SEARCH = {
     .widen_share = 64,
     .radius = 10,
     .spr_margin = 3,
+    .rough = 1,
     .start_length = 0.1,
 };
 
@@ -104,14 +105,21 @@ static const final_settings FINAL = {
     .length_decay_parts = 8,
 };
 
-static const route_settings ROUTE = {.table_taxa = 110, .expansions = 6000, .window = 30};
+static const route_settings ROUTE = {
+    .table_taxa = 110,
+    .expansions = 6000,
+    .starts = 8,
+    .start_batch = 2,
+    .search_share = 0.3,
+    .window = 30,
+};
 
 static chain_stage_settings chain_stage_defaults(void)
 {
     chain_stage_settings set = {
         .chain = chain_defaults(),
         .chains = 4,
-        .jump_taxa = 120,
+        .jump_taxa = 400,
         .first_blocks = 32,
         .rounds = 10,
         .most_blocks = 8192,
@@ -126,7 +134,7 @@ static chain_stage_settings chain_stage_defaults(void)
         .r_hat = 1.05,
         .error = 0.014, /* half of the variance of DEFAULT_STANDARD_ERROR */
     };
-    set.chain.jump = 0.02;
+    set.chain.jump = 0.15;
     return set;
 }
 

@@ -74,6 +74,8 @@ typedef struct search_settings {
                                move: so much below what is wanted it is still fitted in widening */
     /* A climb. */
     climb_settings climb; /* its radius and tolerance are the above */
+    double rough;         /* nats, of the mode of a parsimony tree for which there is no time to
+                             climb */
     double start_length;  /* changes per site: of branches of which nothing is known, the mean of
                              the usual prior */
 } search_settings;
@@ -171,7 +173,10 @@ typedef struct final_settings {
 typedef struct route_settings {
     int table_taxa;     /* with more taxa: chains, once there are starts */
     int64_t expansions; /* of trees in the first search: if it has not ended by then, chains */
-    double window;      /* nats below the best peak: worse ones are no start for a chain */
+    int starts;      /* climbs where it is chains from the beginning: for them to choose from .. */
+    int start_batch; /* .. in pieces of so many */
+    double search_share; /* of a time limit: so long the first search may take */
+    double window;       /* nats below the best peak: worse ones are no start for a chain */
 } route_settings;
 
 /* The chains over topologies (chain_stage.h), for posteriors that no table holds. */

@@ -37,6 +37,15 @@ void tree_table_free(tree_table *t)
     memset(t, 0, sizeof *t);
 }
 
+void tree_table_clear(tree_table *t)
+{
+    const table_settings set = t->set;
+    const int n_taxa = t->n_taxa;
+    tree_table_free(t);
+    tree_table_init(t, n_taxa, set.capacity); /* nothing that could fail: it was one before */
+    t->set = set;
+}
+
 size_t tree_table_bytes(int n_taxa)
 {
     const size_t taxa = (size_t)n_taxa;

@@ -66,6 +66,9 @@ typedef struct tree_entry {
 int tree_table_init(tree_table *t, int n_taxa, size_t capacity);
 void tree_table_free(tree_table *t); /* safe on a zeroed one */
 
+/* Removes all trees and gives their memory back. */
+void tree_table_clear(tree_table *t);
+
 /* Bytes per tree. */
 size_t tree_table_bytes(int n_taxa);
 

@@ -1,0 +1,97 @@
+#include "collapsed/chain_starts.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "tree/splits.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct peak {
+    size_t tree;
+    double laplace;
+    int32_t distance; /* from the nearest peak that is taken */
+    bool is_taken;
+} peak;
+
+typedef struct choice {
+    const tree_table *table;
+    peak *peak; /* [count], in the order of the table */
+    size_t count;
+    topology tree;
+    rf distance;
+} choice;
+
+static void choice_free(choice *c)
+{
+    free(c->peak);
+    topology_free(&c->tree);
+    rf_free(&c->distance);
+}
+
+static int choice_init(choice *c, const tree_table *t, double window)
+{
+    double best = -HUGE_VAL;
+    *c = (choice){.table = t, .peak = mem_zeros(t->count, sizeof *c->peak)};
+    if (!c->peak)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->mark[i] & TREE_PEAK)
+            best = fmax(best, t->laplace[i]);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->mark[i] & TREE_PEAK && t->laplace[i] >= best - window)
+            c->peak[c->count++] =
+                (peak){.tree = i, .laplace = t->laplace[i], .distance = INT32_MAX};
+    int status = c->count ? topology_init(&c->tree, t->n_taxa) : ART_ERR_USAGE;
+    return status ? status : rf_init(&c->distance, t->n_taxa);
+}
+
+/* The best that is not taken, or the farthest, of equally far ones the best; the best of all if
+ * there are none. */
+static peak *choose(choice *c, bool by_distance)
+{
+    peak *found = NULL, *best = &c->peak[0];
+    for (size_t i = 0; i < c->count; i++) {
+        peak *p = &c->peak[i];
+        best = p->laplace > best->laplace ? p : best;
+        if (p->is_taken)
+            continue;
+        const bool is_farther = found && by_distance && p->distance > found->distance;
+        const bool is_as_far = found && (!by_distance || p->distance == found->distance);
+        if (!found || is_farther || (is_as_far && p->laplace > found->laplace))
+            found = p;
+    }
+    return found ? found : best;
+}
+
+/* The distances of the others follow. */
+static void take(choice *c, peak *p)
+{
+    p->is_taken = true;
+    topology_build(&c->tree, tree_table_decision(c->table, p->tree));
+    rf_set(&c->distance, &c->tree);
+    for (size_t i = 0; i < c->count; i++) {
+        topology_build(&c->tree, tree_table_decision(c->table, c->peak[i].tree));
+        const int32_t now = rf_distance(&c->distance, &c->tree);
+        if (now < c->peak[i].distance)
+            c->peak[i].distance = now;
+    }
+}
+
+int chain_starts(chain_stage *s, const tree_table *t, double window)
+{
+    choice c;
+    double *length = mem_zeros(t->n_edges, sizeof *length);
+    int status = choice_init(&c, t, window);
+    if (!length)
+        status = ART_ERR_NOMEM;
+    for (int i = 0; i < s->set.chains && !status; i++) {
+        peak *p = choose(&c, i % 2 == 1);
+        take(&c, p);
+        tree_table_lengths(length, t, p->tree);
+        status = chain_stage_start(s, i, tree_table_decision(t, p->tree), length);
+    }
+    choice_free(&c);
+    free(length);
+    return status;
+}
