@@ -1,10 +1,11 @@
 /* basins.h: how much of the posterior is probably in peaks that no climb has found.
  *
  * Trees of the table that interchanges connect form a basin; a climb that ends in one of its trees
- * is a hit. A basin of which hits are rare tells of others that had none by chance: of two basins
- * that are as large and as easy to hit, the chance that all h hits that they had together were in
- * one is 2^(1-h). The share of the posterior that is missing is estimated by the sum of m 2^-h over
- * the basins, m being their shares. It is 0 if all that matters was hit again and again. */
+ * is a hit. A basin of which hits are rare tells of others that had none by chance: if there were a
+ * second basin, as large and as easy to hit as one with h hits, it would have had none of the h
+ * with probability 2^-h. So the share of the posterior that is missing is put at the sum of m 2^-h
+ * over the basins, m being their shares of the table. It is 0 if all that matters was hit again and
+ * again; a basin without a hit counts whole. A rule of caution, not an estimator. */
 #ifndef COLLAPSED_BASINS_H
 #define COLLAPSED_BASINS_H
 

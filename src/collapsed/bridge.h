@@ -12,7 +12,7 @@
  * those that q was fitted to.
  *
  * The same weights make of both samples together one sample of the posterior (Shirts and Chodera
- * 2008): bridge_weight. */
+ * 2008): bridge_weight. docs/collapsed.md derives it and the errors. */
 #ifndef COLLAPSED_BRIDGE_H
 #define COLLAPSED_BRIDGE_H
 
@@ -24,7 +24,8 @@ typedef struct bridge_estimate {
     double draw_error;  /* .. of the draws .. */
     double state_error; /* .. and of the states: by their series within chains or by the differences
                            between chains, whichever is larger */
-    double overlap;     /* of the two distributions: 1 if they are equal, 0 if nothing is shared */
+    double overlap;     /* sum over trees of p q / (s p + t q), p = exp(g) / Z: 1 if p and q are
+                           equal, 0 if nothing is shared */
     double states;      /* effective number of states */
     double share;       /* s: of the states in both samples together */
 } bridge_estimate;

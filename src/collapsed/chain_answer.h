@@ -19,7 +19,7 @@
  *
  *     evidence = Z * mean of u over the trees picked * prior of a topology,
  *
- * and the errors of the two factors are independent but for the trees they share. docs/chain.md
+ * and the errors of the two factors are independent but for the trees they share. docs/collapsed.md
  * derives it and the errors of splits. */
 #ifndef COLLAPSED_CHAIN_ANSWER_H
 #define COLLAPSED_CHAIN_ANSWER_H
@@ -92,8 +92,8 @@ void chain_answer_end_draws(chain_answer *a);
 void chain_answer_end_lengths(chain_answer *a);
 
 /* The two samples together: the draws, then the states of every chain that the density was not
- * fitted to, as one weighted sample for exp g. The weights sum to 1, up to the error of the bridge.
- * Tree i of chain_answer_trees. */
+ * fitted to, as one weighted sample for exp g. The weights sum to 1 as far as the equation for Z is
+ * solved. Tree i of chain_answer_trees. */
 typedef struct pooled_tree {
     const int32_t *decision; /* [N-3] */
     double laplace;          /* g */

@@ -17,8 +17,10 @@
  * trees is drawn from it: the pilot draws. In the next round the chains also propose draws of the
  * density (jumps), which lead from one peak of the posterior to another; and the states of that
  * round, which the density has not seen, together with the pilot draws tell the sum of exp g over
- * all trees (bridge.h). Rounds end when the chains agree and that sum is known well enough, or
- * after set.rounds of them. The density of the last round stays the one that was fitted before it.
+ * all trees (bridge.h). Rounds end when the chains agree and that sum is known well enough, after
+ * set.rounds of them, or after set.most_blocks blocks. The density of the last round stays the one
+ * that was fitted before it; if that round was cut short, so that less than a third of all states
+ * are new to it, it is fitted once more, to earlier states.
  *
  * Everything that the next piece of work depends on is saved (chain_stage_fields), and is the same
  * on any number of threads. */
