@@ -50,8 +50,7 @@ int length_guess_create(length_guess **out, int32_t n_taxa)
     g->order = mem_zeros(nodes, sizeof *g->order);
     g->key = mem_zeros(nodes, sizeof *g->key);
     g->slot = mem_zeros(g->n_slots, sizeof *g->slot);
-    int status =
-        g->order && g->key && g->slot ? topology_init(&g->tree, n_taxa) : ART_ERR_NOMEM;
+    int status = g->order && g->key && g->slot ? topology_init(&g->tree, n_taxa) : ART_ERR_NOMEM;
     if (status) {
         length_guess_free(g);
         return status;

@@ -1,6 +1,6 @@
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "collapsed/chain_answer.h"
+#include "collapsed/chain_splits.h"
 #include "train/importance_weights.h"
 
 #include <math.h>
@@ -49,54 +49,6 @@ static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
     return ART_OK;
 }
 
-/* The split frequencies of every chain, over the states that are used. */
-static int chain_splits(split_table *table, const chain_answer *a)
-{
-    const chain_states *x = &a->chains->states;
-    int status = ART_OK;
-    for (int c = 0; c < x->n_chains && !status; c++) {
-        status = split_table_init(&table[c], a->chains->problem->n_taxa);
-        for (size_t i = chain_stage_fresh(a->chains); i < x->count && !status; i++)
-            status = split_table_add(&table[c], chain_states_tree(x, c, i), NULL, 1);
-    }
-    return status;
-}
-
-static double frequency_of(const split_table *s, const uint64_t *bits)
-{
-    const int64_t at = split_table_find(s, bits);
-    return at < 0 ? 0 : split_frequency(s, (size_t)at);
-}
-
-/* Adds the trees of both samples and the corrections of those that were evaluated, each with its
- * variance; but for the states, whose errors are not those of single trees. *states becomes the
- * share of the weight that the states have. */
-static int add_trees(split_table *s, double *states, const chain_answer *a,
-                     const ratio_estimate *ratio)
-{
-    const size_t all = chain_answer_trees(a);
-    double sum = 0;
-    int status = ART_OK;
-    *states = 0;
-    for (size_t i = 0; i < all; i++)
-        sum += chain_answer_tree(a, i).weight;
-    for (size_t i = 0; i < all && !status; i++) {
-        const pooled_tree t = chain_answer_tree(a, i);
-        const double weight = t.weight / sum;
-        const bool is_state = i >= a->n_draws;
-        *states += is_state ? weight : 0;
-        status =
-            split_table_add_uncertain(s, t.decision, NULL, weight, is_state ? 0 : weight * weight);
-    }
-    for (size_t i = 0; i < a->next && !status; i++) {
-        const picked_tree *t = &a->pick[i];
-        status = split_table_add(s, chain_answer_tree(a, (size_t)t->tree).decision, NULL,
-                                 stands_for(a, t) / ratio->stands *
-                                     (exp(t->log_ratio - ratio->log_mean) - 1));
-    }
-    return status;
-}
-
 /* The effective number of the states that are used, by their splits. */
 static double effective_states(const chain_answer *a)
 {
@@ -105,40 +57,17 @@ static double effective_states(const chain_answer *a)
     return fmax(1, fmin(last->ess_splits, last->ess_between) * used / last->states);
 }
 
-/* The variance that the states of the chains bring into a split's frequency: by their effective
- * number, and by the differences between the chains, whichever is larger. A split that all chains
- * have, or none, may be one that they have not seen change: half a tree is added to both sides. */
-static double state_variance(const chain_answer *a, const split_table *chain, const uint64_t *bits)
-{
-    const int n = a->chains->states.n_chains;
-    double mean = 0, squares = 0;
-    for (int c = 0; c < n; c++)
-        mean += frequency_of(&chain[c], bits) / n;
-    for (int c = 0; c < n; c++) {
-        const double off = frequency_of(&chain[c], bits) - mean;
-        squares += off * off;
-    }
-    const double ess = effective_states(a), least = (ess * mean + 0.5) / (ess + 1);
-    return fmax(least * (1 - least) / ess, squares / (n * (n - 1.0)));
-}
-
 static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
 {
-    split_table *s = &a->posterior.splits;
-    split_table *chain = mem_zeros((size_t)a->chains->states.n_chains, sizeof *chain);
-    int status = chain ? chain_splits(chain, a) : ART_ERR_NOMEM;
-    split_table_reset(s);
-    double share = 0;
-    if (!status)
-        status = add_trees(s, &share, a, ratio);
-    for (size_t i = 0; i < s->count && !status; i++) {
-        s->weight[i] = fmax(0, fmin(s->weight[i], s->total)); /* corrections are noisy */
-        if (!split_is_trivial(split_table_bits(s, i), s->n_taxa))
-            s->common[i] = share * share * state_variance(a, chain, split_table_bits(s, i));
-    }
-    for (int c = 0; chain && c < a->chains->states.n_chains; c++)
-        split_table_free(&chain[c]);
-    free(chain);
+    double *correction = mem_zeros(a->next + 1, sizeof *correction);
+    if (!correction)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < a->next; i++)
+        correction[i] = stands_for(a, &a->pick[i]) / ratio->stands *
+                        (exp(a->pick[i].log_ratio - ratio->log_mean) - 1);
+    const int status =
+        chain_splits_estimate(&a->posterior.splits, a, correction, effective_states(a));
+    free(correction);
     return status;
 }
 

@@ -1,0 +1,138 @@
+#include "collapsed/chain_splits.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Sums over the trees that have a split; the total of a table is the sum over all. */
+typedef struct sums {
+    split_table draws;      /* t v / draws, and its square */
+    split_table correction; /* b, and its square */
+    split_table *chain;     /* [n_chains] 1, and B */
+    split_table *squares;   /* [n_chains] B^2 */
+    int n_chains;
+} sums;
+
+static void sums_free(sums *s)
+{
+    split_table_free(&s->draws);
+    split_table_free(&s->correction);
+    for (int c = 0; c < s->n_chains; c++) {
+        if (s->chain)
+            split_table_free(&s->chain[c]);
+        if (s->squares)
+            split_table_free(&s->squares[c]);
+    }
+    free(s->chain);
+    free(s->squares);
+}
+
+static int sums_init(sums *s, const chain_answer *a)
+{
+    const int32_t n_taxa = a->chains->problem->n_taxa;
+    *s = (sums){.n_chains = a->chains->states.n_chains};
+    s->chain = mem_zeros((size_t)s->n_chains, sizeof *s->chain);
+    s->squares = mem_zeros((size_t)s->n_chains, sizeof *s->squares);
+    int status = s->chain && s->squares ? split_table_init(&s->draws, n_taxa) : ART_ERR_NOMEM;
+    if (!status)
+        status = split_table_init(&s->correction, n_taxa);
+    for (int c = 0; c < s->n_chains && !status; c++) {
+        status = split_table_init(&s->chain[c], n_taxa);
+        if (!status)
+            status = split_table_init(&s->squares[c], n_taxa);
+    }
+    return status;
+}
+
+/* Adds a tree of the pooled sample to the sums, and with its weight to out. */
+static int add_tree(sums *s, split_table *out, const chain_answer *a, size_t i)
+{
+    const pooled_tree from = chain_answer_tree(a, i);
+    int status = split_table_add_uncertain(out, from.decision, NULL, from.weight, 0);
+    if (status)
+        return status;
+    if (i < a->n_draws)
+        return split_table_add(&s->draws, from.decision, NULL, from.weight);
+    const double share = a->bridge.share; /* s v + t B = 1 */
+    const double v = bridge_weight(&a->bridge, a->state_weight[i - a->n_draws]);
+    const double b = fmax(0, (1 - share * v) / (1 - share));
+    const size_t each = (chain_answer_trees(a) - a->n_draws) / (size_t)s->n_chains;
+    const size_t chain = (i - a->n_draws) / each;
+    status = split_table_add_uncertain(&s->chain[chain], from.decision, NULL, 1, b);
+    return status ? status : split_table_add(&s->squares[chain], from.decision, NULL, b * b);
+}
+
+typedef struct pair {
+    double weight, variance;
+} pair;
+
+static pair sums_of(const split_table *t, const uint64_t *bits)
+{
+    const int64_t at = split_table_find(t, bits);
+    return at < 0 ? (pair){0, 0} : (pair){t->weight[at], t->variance[at]};
+}
+
+/* The variance of the mean of y over the states. A split that all states have, or none, may be one
+ * that they have not seen change: half a tree is added to both sides. */
+static double state_variance(const sums *s, const uint64_t *bits, double share, double c,
+                             double ess)
+{
+    const double t = 1 - share;
+    double mean[64], all = 0, squares = 0, between = 0, frequency = 0;
+    const int n = s->n_chains < 64 ? s->n_chains : 64;
+    for (int k = 0; k < n; k++) {
+        const split_table *chain = &s->chain[k];
+        const pair has = sums_of(chain, bits); /* states, and their B */
+        const double states = chain->total, b_all = chain->doubt;
+        const double b2 = sums_of(&s->squares[k], bits).weight, b2_all = s->squares[k].total;
+        mean[k] = (has.weight - t * (has.variance - c * b_all)) / states;
+        squares += (has.weight - 2 * t * (1 - c) * has.variance + t * t * (1 - c) * (1 - c) * b2 +
+                    t * t * c * c * (b2_all - b2)) /
+                   (states * n);
+        all += mean[k] / n;
+        frequency += has.weight / (states * n);
+    }
+    for (int k = 0; k < n; k++)
+        between += (mean[k] - all) * (mean[k] - all) / (n * (n - 1.0));
+    const double least = (ess * frequency + 0.5) / (ess + 1);
+    const double within = fmax(squares - all * all, share * share * least * (1 - least)) / ess;
+    return fmax(within, between);
+}
+
+static double split_variance(const sums *s, const uint64_t *bits, double share, double p,
+                             double ess)
+{
+    const pair draws = sums_of(&s->draws, bits), correction = sums_of(&s->correction, bits);
+    const double c = s->draws.total > 0 ? draws.weight / s->draws.total : p;
+    return draws.variance * (1 - 2 * c) + s->draws.doubt * c * c +
+           correction.variance * (1 - 2 * p) + s->correction.doubt * p * p +
+           state_variance(s, bits, share, c, ess);
+}
+
+int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
+                          double ess)
+{
+    sums s;
+    const size_t all = chain_answer_trees(a);
+    int status = sums_init(&s, a);
+    split_table_reset(out);
+    for (size_t i = 0; i < all && !status; i++)
+        status = add_tree(&s, out, a, i);
+    for (size_t i = 0; i < a->next && !status; i++) {
+        const int32_t *decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision;
+        status = split_table_add(&s.correction, decision, NULL, correction[i]);
+    }
+    for (size_t i = 0; i < out->count && !status; i++) {
+        const uint64_t *bits = split_table_bits(out, i);
+        if (split_is_trivial(bits, out->n_taxa))
+            continue;
+        const double p = out->weight[i] / out->total + sums_of(&s.correction, bits).weight;
+        const double bounded = fmax(0, fmin(p, 1)); /* corrections are noisy */
+        out->weight[i] = bounded * out->total;
+        out->common[i] = split_variance(&s, bits, a->bridge.share, bounded, ess);
+    }
+    sums_free(&s);
+    return status;
+}

@@ -1,0 +1,28 @@
+/* chain_splits.h: probabilities of splits, with their errors, from the two samples of chain_answer.h
+ * and the trees that were evaluated.
+ *
+ * Of the pooled sample, with I = 1 for a tree that has the split and 0 for others,
+ *
+ *     P = t mean over draws of v I + s mean over states of v I,    v = 1 / (s + t / w~), w~ = w / Z.
+ *
+ * As s v + t B = 1 with B = 1 / (s w~ + t), and Z makes the mean of v over the draws that of B over
+ * the states, this is for any c
+ *
+ *     P = mean over states of y + t mean over draws of v (I - c),    y = I - t B (I - c).
+ *
+ * With c the mean of I over the draws by their v, P does not depend on Z to first order, so that
+ * the variances of the two means are that of P. That of y is by the effective number of states or
+ * by the differences between chains, whichever is larger. The correction by the trees that were
+ * evaluated, sum of b I with b in proportion to u / mean u - 1, adds its own. */
+#ifndef COLLAPSED_CHAIN_SPLITS_H
+#define COLLAPSED_CHAIN_SPLITS_H
+
+#include "collapsed/chain_answer.h"
+
+/* out becomes the splits of all trees of both samples, with frequencies and errors; what it knows of
+ * branch lengths stays. correction [a->next] is b of every tree that was evaluated; ess the
+ * effective number of the states that are used. */
+int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
+                          double ess);
+
+#endif
