@@ -1,5 +1,6 @@
 /* infer: Bayesian inference of topology and branch lengths from an alignment. */
 #include "artreeformer.h"
+#include "base/format.h"
 #include "cli/command.h"
 #include "cli/dataset_options.h"
 #include "cli/evaluation_options.h"
@@ -238,6 +239,14 @@ static infer_settings plan_of(const settings *o, int n_taxa)
     return plan;
 }
 
+/* How many trees chains have met, and what share of the posterior that is. */
+static void say_trees_met(session *s, const tree_set *trees)
+{
+    char count[FORMAT_SIZE];
+    log_info(&s->log, "distinct trees met: %s, together %.2g of the posterior",
+             format_count(count, sizeof count, trees->count), trees->share);
+}
+
 /* Additional messages of collapsed inference. */
 static void say_table(session *s, const infer_result *found)
 {
@@ -245,6 +254,8 @@ static void say_table(session *s, const infer_result *found)
     const evidence shown = verdict_shown(&e->verdict, &e->evidence);
     const json_t *trees = json_object_get(found->facts, "table_trees");
     char outside[160], error[48] = "";
+    if (json_object_get(found->facts, "chain_rounds"))
+        say_trees_met(s, &e->posterior.trees);
     if (!trees)
         return;
     if (isfinite(shown.outside_se))
