@@ -16,9 +16,9 @@
 
 /* Short sequences: of the 10395 trees of eight taxa many are plausible. */
 static const char MANY[] = ">a\nACGTACGTACGTACGTAAAA\n>b\nACGTACGTACGAACGTAAAA\n"
-                                ">c\nACGTACCTACGTACGTAAAC\n>d\nACGTACCTACGTACGTTAAA\n"
-                                ">e\nTCGTACGTACGTACGTATAA\n>f\nTCGTACGTACGTGCGTAAAA\n"
-                                ">g\nACGTAGGTACGTACGTATAA\n>h\nACGTAGGTACCTACGTAAAA\n";
+                           ">c\nACGTACCTACGTACGTAAAC\n>d\nACGTACCTACGTACGTTAAA\n"
+                           ">e\nTCGTACGTACGTACGTATAA\n>f\nTCGTACGTACGTGCGTAAAA\n"
+                           ">g\nACGTAGGTACGTACGTATAA\n>h\nACGTAGGTACCTACGTAAAA\n";
 
 static const char FEW[] = ">a\nACGTACGTAC\n>b\nACGTACGTAA\n>c\nACTTACGTAA\n>d\nACTTACCTAC\n"
                           ">e\nACTTACCTAC\n";
@@ -62,9 +62,8 @@ static void tell(story *s, const infer_settings *plan, const char *sequences)
 {
     memset(s, 0, sizeof *s);
     const subst_model model = model_of("JC", NULL);
-    check_status(
-        dataset_read(&s->data, scratch_write("a.fasta", sequences), &(alignment_options){0}, NULL,
-                     NULL));
+    check_status(dataset_read(&s->data, scratch_write("a.fasta", sequences),
+                              &(alignment_options){0}, NULL, NULL));
     check_status(infer_job_create(&s->job, &s->data, &model, plan, NULL));
     run *r = infer_job_run(s->job);
     run_progress now = {0};
@@ -177,12 +176,12 @@ static void the_way_of_chains(void **state)
     expect(s.said, " trees the search had not come to an end): Markov chains over topologies");
     expect(s.said, "\nchains, round 1: 8 blocks each; splits agree to ");
     expect(s.said, "\nchains, round 2: 16 blocks each; splits agree to ");
-    expect(s.said, " independent trees; log evidence -");
+    expect(s.said, " independent trees; log evidence about -");
     assert_int_equal(json_array_size(json_object_get(s.results, "chain_rounds")), 2);
     assert_true(number(&s, "overlap") > 0 && number(&s, "effective_draws") >= 1 &&
                 number(&s, "effective_states") >= 1 && number(&s, "chain_blocks") == 16);
-    static const char *const absent[] = {"table_trees",  "table_evicted", "log_evidence_table",
-                                         "rounds",       "steps",         "outside_weight",
+    static const char *const absent[] = {"table_trees",      "table_evicted", "log_evidence_table",
+                                         "rounds",           "steps",         "outside_weight",
                                          "outside_weight_se"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         assert_null(json_object_get(s.results, absent[i]));
@@ -200,8 +199,7 @@ static void rounds_of_chains_in_words(void **state)
 {
     (void)state;
     branch_posterior four = {.n_taxa = 4};
-    chain_stage stage = {.problem = &four,
-                         .set = {.asdsf = 0.01, .r_hat = 1.05, .error = 0.014}};
+    chain_stage stage = {.problem = &four, .set = {.asdsf = 0.01, .r_hat = 1.05, .error = 0.014}};
     chain_round r = {.blocks = 512,
                      .asdsf = 0.016,
                      .r_hat = 1.002,
@@ -213,7 +211,7 @@ static void rounds_of_chains_in_words(void **state)
     chain_round_words(text, 5, &r, &stage);
     assert_string_equal(text, "chains, round 5: 512 blocks each; splits agree to 0.016 (target "
                               "0.010), R-hat 1.002 (target 1.05), worth 138 independent trees; log "
-                              "evidence -8214.4 (error of the chains 0.035, target 0.014)");
+                              "evidence about -8214.4 (error of the chains 0.035, target 0.014)");
     r.asdsf = 0.005;
     r.error = 0.01;
     chain_round_words(text, 6, &r, &stage);

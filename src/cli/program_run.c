@@ -141,6 +141,7 @@ static void show(program_run *p, const run_progress *now)
         progress_start(&p->line, &p->session->log, now->stage, now->unit, now->total, now->done);
     }
     p->stage = now->stage;
+    p->line.total = now->total; /* rounds of a stage may have totals of their own */
     progress_update(&p->line, now->done, "%s", now->detail);
 }
 

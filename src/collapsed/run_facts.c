@@ -79,7 +79,7 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
     char known[128] = "";
     if (isfinite(r->log_sum))
         snprintf(known, sizeof known,
-                 "; log evidence %.1f (error of the chains %.3f, target %.3f)",
+                 "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
                  r->log_sum - log_topologies(chains->problem->n_taxa), r->error, set->error);
     snprintf(text, RUN_WORDS,
              "chains, round %d: %.0f blocks each; splits agree to %.3f (target %.3f), R-hat %.3f "
@@ -132,12 +132,12 @@ static json_t *common_facts(const rounds *r, const chain_stage *chains, const an
     const tree_set *trees = &found->posterior.trees;
     char words[RUN_WORDS];
     way_words(words, r, chains, found->evidence.unfinished);
-    json_t *out = json_pack(
-        "{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
-        chains ? "chains" : "table", "way_reason", words, "explore_starts", (json_int_t)n->starts,
-        "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
-        "explore_fitted", (json_int_t)n->fitted, "failed_draws",
-        (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);
+    json_t *out =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
+                  chains ? "chains" : "table", "way_reason", words, "explore_starts",
+                  (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks, "explore_scored",
+                  (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted, "failed_draws",
+                  (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);
     const named number[] = {{"trees_met_share", trees->share}};
     return with_numbers(out, number, 1);
 }
