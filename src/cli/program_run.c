@@ -18,7 +18,8 @@ const option RUN_OPTIONS[] = {
     OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
                     "stop after this time with a checkpoint; the same command resumes the run "
                     "(with infer --method collapsed: finish within this time, summed over all "
-                    "sessions of the run); 0 for no limit"),
+                    "sessions of the run, with a verdict on whether that was enough); 0 for no "
+                    "limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
                     "minimum time between checkpoints"),
     OPTION_END,

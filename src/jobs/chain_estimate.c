@@ -18,7 +18,7 @@ enum {
     ROOM = 20000,  /* trees in the table of a trial */
     NEIGHBOURS = 6 /* new ones of a tree that is expanded, about */
 };
-static const double SECONDS = 0.5;     /* of every kind of operation, at least one of them */
+static const double SECONDS = 0.5;      /* of every kind of operation, at least one of them */
 static const double START_LENGTH = 0.1; /* from which the first fits start */
 static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
 
@@ -94,8 +94,8 @@ static double time_fits(trial *t, evidence_shape shape, int draws)
 
 static chains_settings chains_of(const collapsed_settings *set)
 {
-    chains_settings plan = {
-        set->chains.chain, set->seed, .ladders = set->chains.chains, .temperatures = 1};
+    chains_settings plan = {set->chains.chain, set->seed, .ladders = set->chains.chains,
+                            .temperatures = 1};
     plan.chain.jump = 0; /* there is no density yet */
     return plan;
 }
@@ -130,9 +130,9 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
     if (!status) {
         const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
         out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
-        out->evaluate = scale * t.taxa *
-                        time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
-                                  t.set.answer.length_draws);
+        out->evaluate =
+            scale * t.taxa *
+            time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, t.set.answer.length_draws);
         status = time_blocks(&out->block, &t);
         out->block *= scale;
     }
@@ -219,9 +219,10 @@ static double met_bytes(const collapsed_settings *set, int n_taxa)
     const double room = (double)c->memory / (c->chains * key);
     const double states =
         c->chains * fmax((double)c->least_states, fmin(room, (double)c->most_states));
-    const double table = n_taxa > set->route.table_taxa ? 0
-                                                        : (double)set->route.expansions *
-                                                              NEIGHBOURS * (double)tree_table_bytes(n_taxa);
+    const double table =
+        n_taxa > set->route.table_taxa
+            ? 0
+            : (double)set->route.expansions * NEIGHBOURS * (double)tree_table_bytes(n_taxa);
     return table + (states + ESTIMATE_PASSES * pass_draws(set, n_taxa)) * (6 * key + text);
 }
 

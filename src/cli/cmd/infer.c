@@ -339,7 +339,10 @@ const command infer_command = {
         "Learns the posterior distribution of trees given an alignment: a probability "
         "for every topology and a density of branch lengths, from which the log "
         "marginal likelihood (evidence), tree and split probabilities, a consensus and "
-        "a sample of trees follow. The first line after the run, the report and the JSON file "
+        "a sample of trees follow. A concentrated posterior is held by a table of trees, to which "
+        "a network is fitted; a diffuse one, or one of very many taxa, is found by Markov chains "
+        "over topologies and a density of clades, without a network. The log says which way was "
+        "chosen and why. The first line after the run, the report and the JSON file "
         "say whether it has converged; if not, standard errors are not given. If a run "
         "is stopped, the same command resumes it.",
     .options = OPTIONS,
