@@ -4,6 +4,7 @@
 #include "io/nexus.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 int tree_writer_init(tree_writer *w, const taxa *names)
@@ -95,10 +96,17 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
     buffer_char(out, '\n');
 }
 
-/* Three decimals as in MrBayes' files, unless nothing would be left of it. */
+/* Whether six decimals, which MrBayes' files have, are all of it. */
+static bool has_six_decimals(double p)
+{
+    const double rounded = round(p * 1e6) / 1e6;
+    return p == 0 || (rounded > 0 && fabs(p - rounded) < 1e-11);
+}
+
+/* Three decimals as in MrBayes' files, unless nothing would be left of what those cannot have. */
 static void write_rounded(buffer *out, double p)
 {
-    if (p > 0 && p < 0.0005)
+    if (p < 0.0005 && !has_six_decimals(p))
         buffer_double(out, p, 2);
     else
         buffer_fixed(out, p, 3);
@@ -108,8 +116,7 @@ static void write_rounded(buffer *out, double p)
  * every tree is rare, digits count rather than decimals. */
 static void write_weight(buffer *out, double p)
 {
-    const double rounded = round(p * 1e6) / 1e6;
-    if (rounded > 0 && fabs(p - rounded) < 1e-11)
+    if (has_six_decimals(p))
         buffer_fixed(out, p, 6);
     else if (p >= 1e-4)
         buffer_fixed(out, p, 10);
