@@ -159,7 +159,8 @@ ART_API int art_trees_read(art_trees **out, const char *const *paths, size_t n_p
 ART_API void art_trees_free(art_trees *t);
 ART_API size_t art_trees_count(const art_trees *t);
 
-/* The weight of tree i, normalised; NaN for an index out of range. */
+/* The weight of tree i; NaN for an index out of range. They sum to 1; those of a result of infer,
+ * which are the trees that it met, to the share of the posterior that these have together. */
 ART_API double art_trees_weight(const art_trees *t, size_t i);
 
 /* Tree i as Newick, like snprintf: writes at most size bytes with the NUL and returns in *length

@@ -106,11 +106,16 @@ static void check_describes_the_alignment(void **state)
         {"check -s a.fasta", 0,
          "format\tFASTA\n|taxa\t5\n|sites\t10\n|patterns\t|constant_sites\t7\n|"
          "informative_sites\t2\n|identical_sequences\t1\n|"
-         "loading_time\t|loading_memory\t|infer_memory\t|infer_table_memory_at_most\t512.0 MiB\n|"
-         "infer_time_per_1000_trees\t|infer_time_per_fit_step\t|vbpi_memory\t|vbpi_time_at_most\t|"
+         "loading_time\t|loading_memory\t|infer_memory_if_concentrated\t|infer_table_memory_at_"
+         "most\t"
+         "512.0 MiB\n|infer_memory_if_diffuse\t|"
+         "infer_time_if_concentrated\t|infer_time_if_diffuse\t|infer_time_if_diffuse_at_most\t|"
+         "vbpi_memory\t|vbpi_time_at_most\t|"
          "\nd\t0.3000\t\n|\ne\t0.0000\tb\n",
          NULL},
         {"check --msa=a.fasta --quiet", 0, "taxa\t5\n", NULL},
+        {"check -s a.fasta -m HKY{2}+F+G4{0.5}", 0, "infer_time_if_diffuse\t", NULL},
+        {"check -s a.fasta -m JCC", 2, NULL, "JCC"},
         {"check", 2, NULL, "option -s FILE is missing"},
         {"check a.fasta", 2, NULL, "unexpected argument 'a.fasta'"},
         {"check -s absent.fasta", 2, NULL, "absent.fasta: error: |No such file or directory"},

@@ -362,6 +362,101 @@ static void converged_runs_have_errors(void **state)
     posterior_free(&p);
 }
 
+/* Trees that are a small part of the posterior: what is not known is not said. */
+static void selections_of_trees_say_so(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        const char *text, *html; /* that are expected */
+        bool is_listed;
+    } known[] = {
+        {0.5, "Topologies: 2 distinct, together 0.5 of the posterior\n",
+         "50 %: 2; 90 %: not known: the trees met have 0.5 of the posterior; 95 %", true},
+        {0.5, "  90 % credible set  not known: the trees met have 0.5 of the posterior\n",
+         "<td class=\"n\">0.3750</td><td class=\"n\">0.3750</td>", true},
+        {0.5, "  0.3750  (", "<td class=\"n\">0.1250</td><td class=\"n\">0.5000</td>", true},
+        {1.2e-9, "Topologies: 2 distinct, together 1.2e-09 of the posterior\n",
+         "<p>2 distinct, together 1.2e-09 of the posterior. Credible sets: 50 %: not known: ",
+         false},
+    };
+    posterior p = {0};
+    trace bound = {0};
+    buffer out;
+    buffer_init(&out);
+    make_posterior(&p);
+    page all = page_of(&p, &bound);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        p.trees.share = known[i].share;
+        buffer_clear(&out);
+        check_status(page_text(&out, &all));
+        expect(out.text, known[i].text);
+        assert_int_equal(strstr(out.text, "The most probable topologies") != NULL,
+                         known[i].is_listed);
+        assert_int_equal(strstr(out.text, PAGE_NO_LIST) == NULL, known[i].is_listed);
+        buffer_clear(&out);
+        check_status(page_html(&out, &all));
+        check_well_formed(out.text);
+        expect(out.text, known[i].html);
+        assert_int_equal(strstr(out.text, ">rank<") != NULL, known[i].is_listed);
+        assert_int_equal(strstr(out.text, PAGE_NO_LIST) == NULL, known[i].is_listed);
+    }
+    char text[PAGE_FIGURE_SIZE];
+    page_probability(text, 1.23e-9);
+    assert_string_equal(text, "1.2e-09");
+    page_probability(text, 0.0123);
+    assert_string_equal(text, "0.0123");
+    page_probability(text, 0);
+    assert_string_equal(text, "0.0000");
+    buffer_free(&out);
+    posterior_free(&p);
+}
+
+/* The rows of a sample that are different draws: one of weight 3 and three of weight 1. */
+static void repeated_rows_count_once(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    posterior p = {0}, same = {0};
+    trace bound = {0};
+    buffer out;
+    buffer_init(&out);
+    make_posterior(&p); /* rows as drawn have no such number */
+    assert_true(isnan(p.sample_ess));
+    double weight[DRAWS] = {log(3), 0, 0, 0}, one[DRAWS] = {0, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    double zero[DRAWS] = {0};
+    particles batch = {.k = DRAWS,
+                       .n_taxa = N,
+                       .decision = p.decision,
+                       .length = p.length,
+                       .log_q = zero,
+                       .log_b = zero,
+                       .value = zero,
+                       .log_prior = zero,
+                       .log_weight = weight};
+    check_status(posterior_init(&same, &p.trees.taxa, ROWS, ROWS_BY_WEIGHT, true, 1));
+    assert_true(isnan(same.sample_ess));
+    check_status(posterior_add(&same, &batch));
+    check_status(posterior_finish(&same));
+    check_near(same.sample_ess, 36.0 / 12, 0.2); /* (sum w)^2 / sum w^2, by 2000 rows */
+    page all = page_of(&same, &bound);
+    check_status(page_text(&out, &all));
+    expect(out.text, "\nPosterior sample: 2000 trees, worth 3 different draws\n");
+    buffer_clear(&out);
+    check_status(page_html(&out, &all));
+    check_well_formed(out.text);
+    expect(out.text, "<p>2000 trees, worth 3 different draws.</p>");
+    posterior_free(&same);
+    batch.log_weight = one;
+    check_status(posterior_init(&same, &p.trees.taxa, ROWS, ROWS_BY_WEIGHT, true, 1));
+    check_status(posterior_add(&same, &batch));
+    check_status(posterior_finish(&same));
+    check_near(same.sample_ess, 1, 0);
+    posterior_free(&same);
+    buffer_free(&out);
+    posterior_free(&p);
+}
+
 /* Whichever allocation fails: the status says so, and no file is left half-written. */
 static void every_allocation_may_fail(void **state)
 {
@@ -440,6 +535,8 @@ int main(void)
         cmocka_unit_test(converged_runs_have_errors),
         in_scratch_folder(every_allocation_may_fail),
         in_scratch_folder(traces_begin_where_annealing_ends),
+        cmocka_unit_test(selections_of_trees_say_so),
+        cmocka_unit_test(repeated_rows_count_once),
         cmocka_unit_test(trees_are_drawn_as_text),
     };
     return cmocka_run_group_tests_name("page", tests, judge, NULL);

@@ -66,6 +66,31 @@ static void summary_files(void **state)
     tree_set_free(&trees);
 }
 
+/* Trees that are a small part of the posterior keep their digits, and the file says so. */
+static void selections_are_read_back(void **state)
+{
+    (void)state;
+    tree_set trees, again;
+    split_table splits;
+    read_trees(&trees, &splits, "((A,B),C,D);((A,B),C,D);((A,C),B,D);");
+    trees.share = 1.5e-9;
+    check_status(
+        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
+    char *text = file_text(scratch_path("run.trprobs"));
+    assert_non_null(strstr(text, "[These are the trees that were met; together they have 1.5e-09 "
+                                 "of the posterior]\n   tree tree_1 [p = 1e-09, P = 1e-09] = [&W "
+                                 "1e-09] ("));
+    assert_non_null(strstr(text, "tree tree_2 [p = 5e-10, P = 1.5e-09] = [&W 5e-10] ("));
+    free(text);
+    const char *path = scratch_path("run.trprobs");
+    check_status(tree_set_read(&again, NULL, &path, 1, NULL, NULL));
+    assert_int_equal(again.count, 2);
+    check_near(tree_set_distance(&trees, &again), 0, 1e-5); /* 6 digits */
+    tree_set_free(&again);
+    tree_set_free(&trees);
+    split_table_free(&splits);
+}
+
 /* All trees of nine taxa, 135,135: the list ends, says so, and is still read. */
 static void the_list_of_trees_has_an_end(void **state)
 {
@@ -93,7 +118,7 @@ static void the_list_of_trees_has_an_end(void **state)
     /* half a 135,134th each */
     assert_non_null(strstr(text, "[35135 more trees, together with a probability of 0.130001, are "
                                  "not listed]\nend;\n"));
-    assert_non_null(strstr(text, "tree tree_100000 [p = 0.000, P = 0.870]"));
+    assert_non_null(strstr(text, "tree tree_100000 [p = 3.7e-06, P = 0.870]"));
     assert_null(strstr(text, "tree_100001"));
     free(text);
     const char *path = scratch_path("run.trprobs");
@@ -129,6 +154,7 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {in_scratch_folder(summary_files),
+                                       in_scratch_folder(selections_are_read_back),
                                        in_scratch_folder(the_list_of_trees_has_an_end),
                                        in_scratch_folder(every_allocation_may_fail)};
     return cmocka_run_group_tests_name("summary", tests, NULL, NULL);

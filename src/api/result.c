@@ -151,6 +151,7 @@ static int copy_trees(tree_set *out, const tree_set *from)
     int status = tree_set_init(out, &from->taxa);
     for (size_t i = 0; i < from->count && !status; i++)
         status = tree_set_add(out, tree_set_decision(from, i), from->weight[i]);
+    out->share = from->share;
     return status ? status : tree_set_normalise(out);
 }
 

@@ -46,7 +46,7 @@ size_t art_trees_count(const art_trees *t)
 
 double art_trees_weight(const art_trees *t, size_t i)
 {
-    return i < t->set.count ? t->set.weight[i] : (double)NAN;
+    return i < t->set.count ? tree_set_probability(&t->set, i) : (double)NAN;
 }
 
 int text_hand_out(char *text, size_t size, size_t *length, const buffer *whole)

@@ -1,6 +1,7 @@
 #include "cli/evaluation_options.h"
 
 #include "artreeformer.h"
+#include "results/page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,12 +55,16 @@ void evaluation_say(session *s, const evaluation *e)
         snprintf(error, sizeof error, ", standard error: not known (not converged)");
     else if (isfinite(v.log_evidence_se))
         snprintf(error, sizeof error, ", standard error %.3f", v.log_evidence_se);
+    char sample[PAGE_FIGURE_SIZE];
+    page_sample(sample, &e->posterior);
     log_info(&s->log,
              "log evidence %.3f%s%s\n"
              "%s%s%seffective sample size %.0f of %ld, %zu distinct tree%s",
              v.log_evidence, spread, error, *bounds ? "lower bounds: " : "",
              *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v.ess, v.total,
              e->posterior.trees.count, e->posterior.trees.count == 1 ? "" : "s");
+    if (*sample)
+        log_info(&s->log, "posterior sample: %s", sample);
 }
 
 /* Also with --quiet if it is a warning. */

@@ -18,7 +18,8 @@ const option RUN_OPTIONS[] = {
     OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
                     "stop after this time with a checkpoint; the same command resumes the run "
                     "(with infer --method collapsed: finish within this time, summed over all "
-                    "sessions of the run); 0 for no limit"),
+                    "sessions of the run, with a verdict on whether that was enough); 0 for no "
+                    "limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
                     "minimum time between checkpoints"),
     OPTION_END,
@@ -141,6 +142,7 @@ static void show(program_run *p, const run_progress *now)
         progress_start(&p->line, &p->session->log, now->stage, now->unit, now->total, now->done);
     }
     p->stage = now->stage;
+    p->line.total = now->total; /* rounds of a stage may have totals of their own */
     progress_update(&p->line, now->done, "%s", now->detail);
 }
 

@@ -6,7 +6,7 @@
 #include "base/interrupt.h"
 #include "collapsed/chain_starts.h"
 #include "collapsed/chain_verdict.h"
-#include "io/json_number.h"
+#include "collapsed/run_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@ typedef struct collapsed_run {
     chain_check check;     /* once it is finished */
     int chains_reported;   /* rounds of the chains */
     int reported;          /* rounds */
+    bool way_reported;     /* in this session */
     double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
     double value;          /* log evidence by the table's sum; NaN at first */
     bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
@@ -265,84 +266,45 @@ static void progress(const run *r, run_progress *out)
         rounds_progress(c, out);
 }
 
-static json_t *round_json(const round_figures *r)
+/* Which way was chosen and why, once that is known. */
+static void report_way(collapsed_run *c, run_report *out)
 {
-    json_t *out = json_pack("{s:I, s:I, s:f, s:I}", "table_trees", (json_int_t)r->trees,
-                            "fit_steps", (json_int_t)r->steps, "log_evidence_table", r->log_table,
-                            "new_trees", (json_int_t)r->new_trees);
-    if (out) {
-        json_set_number(out, "log_evidence_network", r->log_network);
-        json_set_number(out, "log_evidence_network_se", r->network_error);
-        json_set_number(out, "new_weight", r->new_mass);
-        json_set_number(out, "missed_weight", r->missed);
-        json_set_number(out, "fit_kl", r->fit_kl);
-        json_set_number(out, "expected_se", r->error);
-        json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
-    }
-    return out;
-}
-
-static json_t *chain_round_json(const chain_round *r)
-{
-    json_t *out = json_pack("{s:I, s:I}", "chain_blocks", (json_int_t)r->blocks, "chain_states",
-                            (json_int_t)r->states);
-    if (out) {
-        json_set_number(out, "mean_log_evidence_of_trees", r->mean);
-        json_set_number(out, "asdsf", r->asdsf);
-        json_set_number(out, "largest_split_deviation", r->largest);
-        json_set_number(out, "r_hat", r->r_hat);
-        json_set_number(out, "ess_log_density", r->ess_laplace);
-        json_set_number(out, "ess_splits", r->ess_splits);
-        json_set_number(out, "ess_between_chains", r->ess_between);
-        json_set_number(out, "overlap_of_density", r->overlap);
-    }
-    return out;
+    const rounds *r = c->rounds;
+    if (c->way_reported || (!c->chains && r->stage == ROUNDS_EXPLORE && !r->n_rounds))
+        return;
+    c->way_reported = true;
+    way_words(out->text, r, c->chains, r->finish_now);
 }
 
 static int report_chains(collapsed_run *c, run_report *out)
 {
-    if (c->chains_reported == c->chains->n_rounds)
-        return ART_OK;
     const chain_round *now = &c->chains->round[c->chains_reported++];
-    snprintf(out->text, sizeof out->text,
-             "chains, round %d: %.0f blocks each; average standard deviation of split frequencies "
-             "%.4f, R-hat %.3f, effective sample size %.0f (splits %.0f, between chains %.0f), "
-             "mean %.2f; log sum %.3f, overlap %.3f, error %.3f",
-             c->chains_reported, now->blocks, now->asdsf, now->r_hat, now->ess_laplace,
-             now->ess_splits, now->ess_between, now->mean, now->log_sum, now->overlap, now->error);
+    chain_round_words(out->text, c->chains_reported, now, c->chains);
     out->step = (int64_t)now->blocks;
     out->metrics = chain_round_json(now);
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
 }
 
 /* The criteria and their values, for every round. */
-static int report(run *r, run_report *out)
+static int report_round(collapsed_run *c, run_report *out)
 {
-    collapsed_run *c = (collapsed_run *)r;
-    const collapsed_settings *set = &c->set;
-    *out = (run_report){0};
-    if (c->chains)
-        return report_chains(c, out);
-    if (c->reported == c->rounds->n_rounds)
-        return ART_OK;
     const round_figures *now = &c->rounds->round[c->reported++];
-    char missed[64] = "";
-    if (now->missed > 0)
-        snprintf(missed, sizeof missed, ", of which %.2g did not fit in the table", now->missed);
-    snprintf(out->text, sizeof out->text,
-             "round %d: %.0f trees, log evidence %.3f from the table and %.3f (standard error "
-             "%.3f) from the network; new posterior weight %.2g (target %.2g) in %.0f new trees%s, "
-             "network %.3g nats from the table, expected standard error %.2g (target %.2g)%s",
-             c->reported, now->trees, now->log_table, now->log_network, now->network_error,
-             now->new_mass, set->rounds.new_mass, now->new_trees, missed, now->fit_kl, now->error,
-             set->error,
-             now->done == 0 ? ""
-             : now->error <= set->error
-                 ? ": all criteria are met"
-                 : ": the table is full; the final sampling corrects for the missing trees");
+    round_words(out->text, c->reported, now, &c->set);
     out->step = (int64_t)now->steps;
     out->metrics = round_json(now);
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
+}
+
+static int report(run *r, run_report *out)
+{
+    collapsed_run *c = (collapsed_run *)r;
+    *out = (run_report){0};
+    if (c->chains && c->chains_reported < c->chains->n_rounds)
+        return report_chains(c, out);
+    if (!c->chains && c->reported < c->rounds->n_rounds)
+        return report_round(c, out);
+    report_way(c, out);
+    return ART_OK;
 }
 
 static int chain_fields(collapsed_run *c, saved_state *s)
@@ -484,24 +446,7 @@ int collapsed_run_finish(run *r, answer *out)
 
 json_t *collapsed_run_facts(const run *r, const answer *found)
 {
-    const rounds *c = ((const collapsed_run *)r)->rounds;
-    const search_counts *n = tree_search_counts(c->search);
-    json_t *all = json_array();
-    for (int i = 0; i < c->n_rounds; i++)
-        json_array_append_new(all, round_json(&c->round[i]));
-    const evidence shown = verdict_shown(&found->verdict, &found->evidence);
-    json_t *out =
-        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "method", "collapsed",
-                  "steps", (json_int_t)network_fit_steps(&c->fit), "table_trees",
-                  (json_int_t)c->table.count, "table_evicted", (json_int_t)c->table.evicted,
-                  "explore_starts", (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks,
-                  "explore_scored", (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted,
-                  "failed_draws", (json_int_t)found->evidence.failed, "rounds", all);
-    if (out && (json_set_number(out, "log_evidence_table", rounds_log_table(c)) ||
-                json_set_number(out, "outside_weight", shown.outside) ||
-                json_set_number(out, "outside_weight_se", shown.outside_se))) {
-        json_decref(out);
-        return NULL;
-    }
-    return out;
+    const collapsed_run *c = (const collapsed_run *)r;
+    return c->chains ? chain_facts(c->rounds, c->chains, &c->check, found)
+                     : table_facts(c->rounds, found);
 }

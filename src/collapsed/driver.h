@@ -34,8 +34,8 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
 /* Once the run is done: the results; *out is safe to free (posterior_free) in any case. */
 int collapsed_run_finish(run *r, answer *out);
 
-/* Further results in addition to the evidence: the rounds, the table, the search. A new object,
- * NULL if memory is short. */
+/* Further results in addition to the evidence: the way that was chosen, the rounds, the search
+ * (run_facts.h). A new object, NULL if memory is short. */
 json_t *collapsed_run_facts(const run *r, const answer *found);
 
 #endif

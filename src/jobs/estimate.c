@@ -7,14 +7,12 @@
 #include "train/density_task.h"
 #include "train/trainer.h"
 #include "train/variational_task.h"
-#include "collapsed/search.h"
-#include "branch/evidence_batch.h"
-#include "subst/model_string.h"
+#include "collapsed/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS = 3, TREES = 16 };
+enum { STEPS = 3, TABLE_TREES = 2000, LEARNING_STEPS = 200 };
 
 static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
 
@@ -50,20 +48,18 @@ static int make_trees(job_parts *j, int n_taxa, const topology_config *config, p
     return status;
 }
 
-static int estimate_vbpi(estimate *out, const alignment *a, const estimate_sizes *z, pool *threads)
+static int estimate_vbpi(estimate *out, const alignment *a, const subst_model *model,
+                         const estimate_sizes *z, pool *threads)
 {
     const int k = z->particles;
     alignment part;
     double scale = take_part(&part, a), before = peak_memory();
     job_parts j = {0};
-    subst_model model;
-    int status = model_string_parse(&model, "JC", &part, NULL);
-    if (!status)
-        status = make_trees(&j, part.n_taxa, &z->trees, threads);
+    int status = make_trees(&j, part.n_taxa, &z->trees, threads);
     if (!status)
         status = branch_model_create(&j.branches, &z->branches, part.n_taxa, threads);
     if (!status)
-        status = target_likelihood(&j.goal, &part, NULL, &model, k, threads);
+        status = target_likelihood(&j.goal, &part, NULL, model, k, threads);
     if (!status) {
         const particle_source source = {j.trees, j.branches, j.goal, PRIOR, 1};
         branch_model_initialise(j.branches, 1);
@@ -115,61 +111,36 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     return status;
 }
 
-/* The mode of a tree's branch lengths: in proportion to the taxa. */
-static int time_trees(double *seconds, const alignment *a, const subst_model *model, pool *threads)
+/* Where a table holds the posterior: a thousand trees or two, and a network that learns them in a
+ * few hundred steps. */
+static double table_seconds(const estimate *e, const collapsed_settings *set)
 {
-    alignment part;
-    const double scale = sqrt(take_part(&part, a));
-    const size_t edges = 2 * (size_t)part.n_taxa - 3, n_decisions = (size_t)part.n_taxa - 3;
-    branch_posterior problem = {0};
-    evidence_batch *team = NULL;
-    evidence_job fit[TREES] = {{0}};
-    int32_t *decision = random_trees(TREES, part.n_taxa);
-    double *length = mem_zeros(TREES * edges, sizeof *length);
-    int status = decision && length ? branch_posterior_init(&problem, &part, NULL, model, PRIOR)
-                                    : ART_ERR_NOMEM;
+    const double climbs = set->search.starts + set->search.idle_starts;
+    return climbs * e->chains.climb + TABLE_TREES * e->chains.expand +
+           LEARNING_STEPS * e->fit_seconds + TABLE_TREES * e->chains.evaluate;
+}
+
+static int estimate_collapsed(estimate *out, const alignment *a, const subst_model *model,
+                              const estimate_sizes *z, pool *threads)
+{
+    const collapsed_settings set = collapsed_defaults(1);
+    int status = time_fit(&out->fit_seconds, a, z, threads);
     if (!status)
-        status = evidence_batch_create(&team, &problem, threads);
-    for (size_t i = 0; i < TREES * edges && !status; i++)
-        length[i] = branch_prior_mean(PRIOR);
-    for (size_t i = 0; i < TREES && !status; i++)
-        fit[i] = (evidence_job){.decision = decision + i * n_decisions,
-                                .length = length + i * edges,
-                                .tolerance = BRANCH_TOLERANCE};
-    const double start = clock_seconds();
-    if (!status)
-        evidence_batch_run(team, fit, TREES);
-    *seconds = scale * (clock_seconds() - start) / TREES;
-    evidence_batch_free(team);
-    branch_posterior_free(&problem);
-    free(decision);
-    free(length);
+        status = estimate_chains(&out->chains, a, model, threads);
+    if (!status) { /* the networks are those of the other method */
+        out->table_seconds = table_seconds(out, &set);
+        out->table_bytes = out->vbpi_bytes + out->chains.search_bytes;
+    }
     return status;
 }
 
-static int estimate_collapsed(estimate *out, const alignment *a, const estimate_sizes *z,
-                              pool *threads)
+int estimate_infer(estimate *out, const alignment *a, const subst_model *model,
+                   const estimate_sizes *sizes, pool *threads)
 {
-    branch_posterior problem = {0};
-    subst_model model;
-    const search_settings explore = collapsed_defaults(1).search;
-    const int n_threads = pool_threads(threads);
-    int status = model_string_parse(&model, "JC", a, NULL);
+    const double before = peak_memory();
+    int status = estimate_vbpi(out, a, model, sizes, threads);
     if (!status)
-        status = branch_posterior_init(&problem, a, NULL, &model, PRIOR);
-    if (!status)
-        status = time_fit(&out->fit_seconds, a, z, threads);
-    if (!status)
-        status = time_trees(&out->tree_seconds, a, &model, threads);
-    if (!status) /* the networks are those of the other method */
-        out->bytes = out->vbpi_bytes + (double)tree_search_memory(&problem, &explore, n_threads) +
-                     n_threads * (double)topology_evidence_memory(&problem);
-    branch_posterior_free(&problem);
+        status = estimate_collapsed(out, a, model, sizes, threads);
+    out->chain_bytes = before + out->chains.bytes;
     return status;
-}
-
-int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads)
-{
-    int status = estimate_vbpi(out, a, sizes, threads);
-    return status ? status : estimate_collapsed(out, a, sizes, threads);
 }

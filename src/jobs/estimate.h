@@ -4,6 +4,7 @@
 
 #include "base/pool.h"
 #include "density/factory.h"
+#include "jobs/chain_estimate.h"
 #include "seq/alignment.h"
 
 typedef struct estimate_sizes {
@@ -16,9 +17,13 @@ typedef struct estimate_sizes {
 /* Bytes are those of the whole process. The numbers of trees and steps needed depend on the
  * data. */
 typedef struct estimate {
-    double bytes;        /* collapsed, without the table of topologies */
-    double tree_seconds; /* to fit the branch lengths of a random tree from scratch, all threads */
-    double fit_seconds;  /* of a step of fitting the network, when no work is shared */
+    double fit_seconds; /* of a step of fitting the network, when no work is shared */
+    /* Of a run whose posterior is concentrated, .. */
+    double table_bytes; /* without the table of topologies */
+    double table_seconds;
+    /* .. and diffuse. */
+    double chain_bytes;
+    chain_estimate chains;
     double vbpi_bytes;
     double vbpi_step_seconds; /* at the start, when no work is shared */
 } estimate;
@@ -27,6 +32,7 @@ typedef struct estimate {
  * than ESTIMATE_TAXA taxa the networks are run on the first ESTIMATE_TAXA only and the results are
  * scaled up: time and memory of a step grow with the square of the number of taxa. */
 enum { ESTIMATE_TAXA = 60 };
-int estimate_infer(estimate *out, const alignment *a, const estimate_sizes *sizes, pool *threads);
+int estimate_infer(estimate *out, const alignment *a, const subst_model *model,
+                   const estimate_sizes *sizes, pool *threads);
 
 #endif

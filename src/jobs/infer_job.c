@@ -190,7 +190,13 @@ typedef struct report_facts {
     char size[FACT_SIZE], prior[FACT_SIZE], method[FACT_SIZE], seed[FACT_SIZE];
 } report_facts;
 
-static void describe(report_facts *f, const infer_job *j, const infer_description *about)
+static bool has_chains(const infer_result *found)
+{
+    return json_object_get(found->facts, "chain_rounds") != NULL;
+}
+
+static void describe(report_facts *f, const infer_job *j, const infer_result *found,
+                     const infer_description *about)
 {
     const infer_settings *s = &j->set;
     const alignment *a = &j->data->alignment;
@@ -201,8 +207,9 @@ static void describe(report_facts *f, const infer_job *j, const infer_descriptio
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
                  (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
     else
-        snprintf(f->method, FACT_SIZE,
-                 "branch lengths integrated out, topologies explored and learned");
+        snprintf(f->method, FACT_SIZE, "branch lengths integrated out, %s",
+                 has_chains(found) ? "Markov chains over topologies and a density of clades"
+                                   : "topologies explored and learned");
     snprintf(f->seed, FACT_SIZE, "%llu", (unsigned long long)s->seed);
     const page_fact fact[FACTS] = {
         {"alignment", about->alignment},
@@ -223,7 +230,8 @@ static page page_of(const report_facts *f, const infer_result *found, const trac
                   .verdict = &found->evaluation.verdict,
                   .posterior = &found->evaluation.posterior,
                   .bound = bound,
-                  .rounds = json_object_get(found->facts, "rounds")};
+                  .rounds =
+                      json_object_get(found->facts, has_chains(found) ? "chain_rounds" : "rounds")};
 }
 
 int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
@@ -231,7 +239,7 @@ int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
 {
     const trace none = {0};
     report_facts f;
-    describe(&f, j, about);
+    describe(&f, j, found, about);
     const page p = page_of(&f, found, &none);
     return page_text(out, &p);
 }
@@ -243,7 +251,7 @@ static int write_page(const infer_job *j, const infer_result *found, const infer
     trace bound = {0};
     report_facts f;
     char *metrics = NULL;
-    describe(&f, j, about);
+    describe(&f, j, found, about);
     int status = asprintf(&metrics, "%s.metrics.jsonl", prefix) < 0
                      ? ART_ERR_NOMEM
                      : trace_read(&bound, metrics, OBJECTIVE);

@@ -128,6 +128,8 @@ json_t *evaluation_json(const evaluation *e, int64_t k)
     int status = out ? verdict_json(out, &e->verdict) : ART_ERR_NOMEM;
     if (!status)
         status = evaluation_figures(out, e, k);
+    if (!status)
+        status = json_set_number(out, "sample_ess", e->posterior.sample_ess);
     if (status) {
         json_decref(out);
         return NULL;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 enum { DRAWN_COLUMNS = 50 };
+static const double LEAST_SHARE = 0.05; /* of the posterior, for a list of topologies */
 
 const double PAGE_CREDIBLE[] = {0.5, 0.9, 0.95, 0.99, 0};
 
@@ -48,6 +49,47 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verd
         count++;
     }
     return count;
+}
+
+void page_probability(char text[PAGE_FIGURE_SIZE], double p)
+{
+    snprintf(text, PAGE_FIGURE_SIZE, p > 0 && p < 0.001 ? "%.1e" : "%.4f", p);
+}
+
+const char PAGE_NO_LIST[] =
+    "Hardly any two trees of the posterior are the same, and those that were met are next to "
+    "nothing of it. Look at the splits and at the consensus instead of single topologies.";
+
+bool page_lists_topologies(const tree_set *trees)
+{
+    return trees->share >= LEAST_SHARE;
+}
+
+void page_count(char text[PAGE_FIGURE_SIZE], const tree_set *trees)
+{
+    if (trees->share < 1)
+        snprintf(text, PAGE_FIGURE_SIZE, "%zu distinct, together %.2g of the posterior",
+                 trees->count, trees->share);
+    else
+        snprintf(text, PAGE_FIGURE_SIZE, "%zu distinct", trees->count);
+}
+
+void page_credible(char text[PAGE_FIGURE_SIZE], const tree_set *trees, double level)
+{
+    const size_t count = tree_set_credible(trees, level);
+    if (count)
+        snprintf(text, PAGE_FIGURE_SIZE, "%zu", count);
+    else
+        snprintf(text, PAGE_FIGURE_SIZE, "not known: the trees met have %.2g of the posterior",
+                 trees->share);
+}
+
+void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p)
+{
+    *text = '\0';
+    if (isfinite(p->sample_ess))
+        snprintf(text, PAGE_FIGURE_SIZE, "%d trees, worth %.0f different draws", p->count,
+                 p->sample_ess);
 }
 
 int page_tree(buffer *out, const posterior *p)
@@ -89,17 +131,33 @@ static void put_evidence(buffer *out, const evidence *e, const verdict *v)
         buffer_printf(out, "  %-27s %s\n", figure[i].name, figure[i].value);
 }
 
+static void put_sample(buffer *out, const posterior *p)
+{
+    char text[PAGE_FIGURE_SIZE];
+    page_sample(text, p);
+    if (*text)
+        buffer_printf(out, "Posterior sample: %s\n\n", text);
+}
+
 static int put_topologies(buffer *out, const tree_set *trees)
 {
-    buffer_printf(out, "Topologies: %zu distinct\n", trees->count);
-    for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
-        buffer_printf(out, "  %2.0f %% credible set  %zu\n", 100 * *share,
-                      tree_set_credible(trees, *share));
+    char text[PAGE_FIGURE_SIZE];
+    page_count(text, trees);
+    buffer_printf(out, "Topologies: %s\n", text);
+    for (const double *share = PAGE_CREDIBLE; *share > 0; share++) {
+        page_credible(text, trees, *share);
+        buffer_printf(out, "  %2.0f %% credible set  %s\n", 100 * *share, text);
+    }
+    if (!page_lists_topologies(trees)) {
+        buffer_printf(out, "\n%s\n", PAGE_NO_LIST);
+        return ART_OK;
+    }
     tree_writer writer = {0};
     int status = tree_writer_init(&writer, &trees->taxa);
     buffer_text(out, "\nThe most probable topologies\n");
     for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
-        buffer_printf(out, "  %.4f  ", trees->weight[i]);
+        page_probability(text, tree_set_probability(trees, i));
+        buffer_printf(out, "  %s  ", text);
         tree_write_newick(out, &writer, tree_set_decision(trees, i), NULL);
         buffer_char(out, '\n');
     }
@@ -116,6 +174,7 @@ int page_text(buffer *out, const page *p)
     buffer_char(out, '\n');
     put_evidence(out, p->evidence, p->verdict);
     buffer_char(out, '\n');
+    put_sample(out, p->posterior);
     int status = put_topologies(out, &p->posterior->trees);
     buffer_text(out, "\nMajority consensus; numbers are posterior probabilities of splits in "
                      "percent;\nhorizontal distances are mean branch lengths\n\n");

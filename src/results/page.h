@@ -43,12 +43,29 @@ int page_text(buffer *out, const page *p);
 
 /* The finite values of the evidence, with names and as text, in the order in which they are shown;
  * "not known" where there is a value that is not earned (verdict_shown). Returns their number. */
-enum { PAGE_FIGURES = 8, PAGE_FIGURE_SIZE = 64 };
+enum { PAGE_FIGURES = 8, PAGE_FIGURE_SIZE = 96 };
 typedef struct page_figure {
     const char *name;
     char value[PAGE_FIGURE_SIZE];
 } page_figure;
 int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verdict *v);
+
+/* A probability: four decimals, and small ones as 1.2e-09. The text fits in PAGE_FIGURE_SIZE. */
+void page_probability(char text[PAGE_FIGURE_SIZE], double p);
+
+/* Whether the most probable topologies are listed: where the trees that were met are next to
+ * nothing of the posterior, their probabilities say nothing about it. */
+bool page_lists_topologies(const tree_set *trees);
+extern const char PAGE_NO_LIST[]; /* what is said otherwise */
+
+/* "12 345 distinct, together 0.31 of the posterior"; the share only if it is not all. */
+void page_count(char text[PAGE_FIGURE_SIZE], const tree_set *trees);
+
+/* The number of topologies in a credible set, or that it is not known. */
+void page_credible(char text[PAGE_FIGURE_SIZE], const tree_set *trees, double level);
+
+/* "1000 trees, worth 512 different draws"; "" if there is no such sample (posterior.sample_ess). */
+void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p);
 
 /* The probabilities whose credible sets are shown, 0 at the end; and the number of most probable
  * topologies shown. */

@@ -113,6 +113,14 @@ static void put_evidence(buffer *out, const evidence *e, const verdict *v)
     buffer_text(out, "</table>\n");
 }
 
+static void put_sample(buffer *out, const posterior *p)
+{
+    char text[PAGE_FIGURE_SIZE];
+    page_sample(text, p);
+    if (*text)
+        buffer_printf(out, "<h2>Posterior sample</h2>\n<p>%s.</p>\n", text);
+}
+
 static int put_tree(buffer *out, const posterior *p)
 {
     consensus c = {0};
@@ -129,27 +137,30 @@ static int put_tree(buffer *out, const posterior *p)
     return status;
 }
 
-static int put_topologies(buffer *out, const tree_set *trees)
+static void put_probability(buffer *out, double p)
+{
+    char text[PAGE_FIGURE_SIZE];
+    page_probability(text, p);
+    buffer_printf(out, "<td class=\"n\">%s</td>", text);
+}
+
+static int list_topologies(buffer *out, const tree_set *trees)
 {
     tree_writer writer = {0};
     buffer text;
     double sum = 0;
     buffer_init(&text);
     int status = tree_writer_init(&writer, &trees->taxa);
-    buffer_printf(out, "<h2>Topologies</h2>\n<p>%zu distinct topolog%s.", trees->count,
-                  trees->count == 1 ? "y" : "ies");
-    for (const double *share = PAGE_CREDIBLE; *share > 0; share++)
-        buffer_printf(out, "%s %.0f %%: %zu", share == PAGE_CREDIBLE ? " Credible sets:" : ";",
-                      100 * *share, tree_set_credible(trees, *share));
-    buffer_text(out, ".</p>\n<table>\n<tr><th class=\"n\">rank</th><th class=\"n\">probability</th>"
+    buffer_text(out, "<table>\n<tr><th class=\"n\">rank</th><th class=\"n\">probability</th>"
                      "<th class=\"n\">cumulative</th><th>topology</th></tr>\n");
     for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
+        const double p = tree_set_probability(trees, i);
         buffer_clear(&text);
         tree_write_newick(&text, &writer, tree_set_decision(trees, i), NULL);
         status = buffer_status(&text);
         buffer_printf(out, "<tr><td class=\"n\">%zu</td>", i + 1);
-        put_number(out, trees->weight[i], 4);
-        put_number(out, sum += trees->weight[i], 4);
+        put_probability(out, p);
+        put_probability(out, sum += p);
         buffer_text(out, "<td class=\"t\"><code>");
         markup_text(out, text.text);
         buffer_text(out, "</code></td></tr>\n");
@@ -158,6 +169,22 @@ static int put_topologies(buffer *out, const tree_set *trees)
     buffer_free(&text);
     tree_writer_free(&writer);
     return status;
+}
+
+static int put_topologies(buffer *out, const tree_set *trees)
+{
+    char text[PAGE_FIGURE_SIZE];
+    page_count(text, trees);
+    buffer_printf(out, "<h2>Topologies</h2>\n<p>%s. Credible sets:", text);
+    for (const double *share = PAGE_CREDIBLE; *share > 0; share++) {
+        page_credible(text, trees, *share);
+        buffer_printf(out, "%s %.0f %%: %s", share == PAGE_CREDIBLE ? "" : ";", 100 * *share, text);
+    }
+    buffer_text(out, ".</p>\n");
+    if (page_lists_topologies(trees))
+        return list_topologies(out, trees);
+    buffer_printf(out, "<p>%s</p>\n", PAGE_NO_LIST);
+    return ART_OK;
 }
 
 static int put_split(buffer *out, const split_table *t, size_t i, const taxa *names, bool has_error)
@@ -284,6 +311,7 @@ int page_html(buffer *out, const page *p)
         status = put_topologies(out, &p->posterior->trees);
     if (!status)
         status = put_splits(out, p);
+    put_sample(out, p->posterior);
     put_rounds(out, p->rounds);
     if (!status)
         status = put_trace(out, p->bound);

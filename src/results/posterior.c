@@ -23,6 +23,7 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
     p->has_lengths = has_lengths;
     p->seed = seed;
     p->reference = -INFINITY;
+    p->sample_ess = NAN;
     int status = tree_set_init(&p->trees, names);
     if (!status)
         status = split_table_init(&p->splits, names->count);
@@ -122,7 +123,46 @@ int posterior_fields(posterior *p, saved_state *s)
     return split_table_fields(&p->splits, s);
 }
 
+/* A row, for sorting. */
+typedef struct row_key {
+    const posterior *of;
+    size_t row;
+} row_key;
+
+/* By the branch lengths: those of two draws are never the same. */
+static int by_lengths(const void *a, const void *b)
+{
+    const row_key *x = a, *y = b;
+    const size_t edges = 2 * (size_t)x->of->trees.taxa.count - 3;
+    return memcmp(x->of->length + x->row * edges, y->of->length + y->row * edges,
+                  edges * sizeof *x->of->length);
+}
+
+static int count_draws(posterior *p)
+{
+    const size_t rows = (size_t)p->count;
+    double squares = 0;
+    if (p->rows != ROWS_BY_WEIGHT || !p->has_lengths || !rows)
+        return ART_OK;
+    row_key *key = mem_zeros(rows, sizeof *key);
+    if (!key)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < rows; i++)
+        key[i] = (row_key){p, i};
+    qsort(key, rows, sizeof *key, by_lengths);
+    for (size_t i = 0, first = 0; i < rows; i++)
+        if (i + 1 == rows || by_lengths(&key[first], &key[i + 1])) {
+            const double times = (double)(i + 1 - first);
+            squares += times * times;
+            first = i + 1;
+        }
+    p->sample_ess = (double)rows * (double)rows / squares;
+    free(key);
+    return ART_OK;
+}
+
 int posterior_finish(posterior *p)
 {
-    return tree_set_normalise(&p->trees);
+    int status = tree_set_normalise(&p->trees);
+    return status ? status : count_draws(p);
 }

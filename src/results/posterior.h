@@ -39,6 +39,9 @@ typedef struct posterior {
     double *value;     /* [count] log-likelihood, or minus the parsimony score */
     double *log_prior; /* [count] */
     double *log_q;     /* [count] of tree and branch lengths together */
+    double sample_ess; /* effective number of different draws in rows by weight: count^2 over the
+                          sum, over different draws, of the square of the rows that each fills; by
+                          posterior_finish, NaN before and for rows as drawn */
 } posterior;
 
 /* The names are copied. */
@@ -52,7 +55,7 @@ int posterior_add(posterior *p, const particles *batch);
  * initialised in the same way. */
 int posterior_fields(posterior *p, saved_state *s);
 
-/* Normalises the weights; no draws can be added afterwards. */
+/* Normalises the weights and looks at the rows; no draws can be added afterwards. */
 int posterior_finish(posterior *p);
 
 #endif

@@ -25,15 +25,20 @@ static int write_probabilities(buffer *out, sample *s)
     const size_t listed = s->trees->count < LISTED_TREES ? s->trees->count : LISTED_TREES;
     double sum = 0;
     tree_write_begin(out, &s->trees->taxa);
+    if (s->trees->share < 1) {
+        buffer_text(out, "   [These are the trees that were met; together they have ");
+        buffer_double(out, s->trees->share, 3);
+        buffer_text(out, " of the posterior]\n");
+    }
     for (size_t i = 0; i < listed; i++) {
-        sum += s->trees->weight[i];
-        tree_write_probability(out, &s->writer, i + 1, s->trees->weight[i], sum,
-                               tree_set_decision(s->trees, i));
+        const double p = tree_set_probability(s->trees, i);
+        sum += p;
+        tree_write_probability(out, &s->writer, i + 1, p, sum, tree_set_decision(s->trees, i));
     }
     if (listed < s->trees->count)
         buffer_printf(out,
                       "   [%zu more trees, together with a probability of %.6f, are not listed]\n",
-                      s->trees->count - listed, 1 - sum);
+                      s->trees->count - listed, s->trees->share - sum);
     tree_write_end(out);
     return ART_OK;
 }

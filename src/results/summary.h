@@ -1,7 +1,8 @@
 /* summary.h: the files that summarize a sample of trees, the same for `summarize` and `infer`.
  *
  *     <prefix>.trprobs      distinct topologies, most probable first, as in MrBayes;
- *                           the first 100,000, and the probability not listed
+ *                           the first 100,000, and the probability not listed; if they are a
+ *                           selection (tree_set.share), a comment says which share they have
  *     <prefix>.contree      consensus, Newick, supports from 0 to 1
  *     <prefix>.con.tre      the same with annotations, NEXUS, for FigTree
  *     <prefix>.map.nwk      the most probable topology

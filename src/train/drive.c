@@ -217,14 +217,12 @@ static int report(drive *d, run *work, const drive_observer *o)
 {
     run_report said;
     int status = work->ops->report(work, &said);
-    if (!said.metrics)
-        return status;
     int written = ART_OK;
-    if (d->set.prefix)
+    if (said.metrics && d->set.prefix)
         written = write_metrics(d, said.step, said.metrics);
     else
         json_decref(said.metrics);
-    if (o->report)
+    if (o->report && said.text[0])
         o->report(o->context, said.text);
     return status ? status : written;
 }

@@ -43,8 +43,8 @@ typedef struct run_progress {
 /* A line for the log and for the table of metrics. */
 typedef struct run_report {
     int64_t step;
-    json_t *metrics; /* a new flat object; NULL if there is nothing to report */
-    char text[1024];
+    json_t *metrics; /* a new flat object; NULL if there is nothing for the table */
+    char text[1024]; /* "" if there is nothing for the log */
 } run_report;
 
 typedef struct run_ops {

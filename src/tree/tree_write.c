@@ -4,6 +4,7 @@
 #include "io/nexus.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 int tree_writer_init(tree_writer *w, const taxa *names)
@@ -95,17 +96,43 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
     buffer_char(out, '\n');
 }
 
+/* Whether six decimals, which MrBayes' files have, are all of it. */
+static bool has_six_decimals(double p)
+{
+    const double rounded = round(p * 1e6) / 1e6;
+    return p == 0 || (rounded > 0 && fabs(p - rounded) < 1e-11);
+}
+
+/* Three decimals as in MrBayes' files, unless nothing would be left of what those cannot have. */
+static void write_rounded(buffer *out, double p)
+{
+    if (p < 0.0005 && !has_six_decimals(p))
+        buffer_double(out, p, 2);
+    else
+        buffer_fixed(out, p, 3);
+}
+
+/* Six decimals as in MrBayes' files, unless they would not read back: tails have more, and where
+ * every tree is rare, digits count rather than decimals. */
+static void write_weight(buffer *out, double p)
+{
+    if (has_six_decimals(p))
+        buffer_fixed(out, p, 6);
+    else if (p >= 1e-4)
+        buffer_fixed(out, p, 10);
+    else
+        buffer_double(out, p, 6);
+}
+
 void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p, double sum,
                             const int32_t *decision)
 {
-    /* six decimals as in MrBayes' files, unless they would not read back: tails have more */
-    const int decimals = fabs(p - round(p * 1e6) / 1e6) < 1e-11 ? 6 : 10;
     buffer_printf(out, "   tree tree_%zu [p = ", number);
-    buffer_fixed(out, p, 3);
+    write_rounded(out, p);
     buffer_text(out, ", P = ");
-    buffer_fixed(out, sum, 3);
+    write_rounded(out, sum);
     buffer_text(out, "] = [&W ");
-    buffer_fixed(out, p, decimals);
+    write_weight(out, p);
     buffer_text(out, "] ");
     write_tree(out, w, decision, NULL, true);
     buffer_char(out, '\n');

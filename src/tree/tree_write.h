@@ -44,7 +44,8 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
                      const int32_t *decision, const double *length);
 
 /* One line as in MrBayes' .trprobs: the probability p of the tree and the sum P of those so
- * far, `tree tree_<number> [p = .., P = ..] = [&W w] ...;`. */
+ * far, `tree tree_<number> [p = .., P = ..] = [&W w] ...;`. Small ones keep their digits: 1.2e-09.
+ */
 void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p, double sum,
                             const int32_t *decision);
 

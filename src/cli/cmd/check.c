@@ -9,17 +9,21 @@
 #include "cli/session.h"
 #include "cli/training.h"
 #include "seq/alignment_stats.h"
+#include "subst/model_string.h"
 
 typedef struct settings {
     common_settings common;
     dataset_settings data;
+    const char *model;
 } settings;
 
-static const settings DEFAULTS = {.common = COMMON_DEFAULTS};
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .model = "JC"};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
+    OPTION_TEXT(settings, model, "-m --model", OPTIONAL, "MODEL",
+                "substitution model of the run whose time is estimated"),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
@@ -45,7 +49,7 @@ static void put(output *o, const char *name, const char *value)
 }
 
 /* What `infer` will need with default settings, for either method. */
-static int put_estimate(session *s, const alignment *a)
+static int put_estimate(session *s, const alignment *a, const subst_model *model)
 {
     char text[FORMAT_SIZE];
     pool *threads = NULL;
@@ -55,16 +59,22 @@ static int put_estimate(session *s, const alignment *a)
                                   VBPI_PARTICLES};
     int status = session_pool(s, &threads);
     if (status == ART_OK)
-        status = estimate_infer(&e, a, &sizes, threads);
+        status = estimate_infer(&e, a, model, &sizes, threads);
     pool_free(threads);
     if (status != ART_OK)
         return status;
-    put(&s->table, "infer_memory", format_bytes(text, sizeof text, e.bytes));
-    put(&s->table, "infer_table_memory_at_most",
-        format_bytes(text, sizeof text, (double)DEFAULT_TABLE_MEMORY));
-    put(&s->table, "infer_time_per_1000_trees",
-        format_seconds(text, sizeof text, 1000 * e.tree_seconds));
-    put(&s->table, "infer_time_per_fit_step", format_seconds(text, sizeof text, e.fit_seconds));
+    if (a->n_taxa <= collapsed_defaults(1).route.table_taxa) {
+        put(&s->table, "infer_memory_if_concentrated",
+            format_bytes(text, sizeof text, e.table_bytes));
+        put(&s->table, "infer_table_memory_at_most",
+            format_bytes(text, sizeof text, (double)DEFAULT_TABLE_MEMORY));
+        put(&s->table, "infer_time_if_concentrated",
+            format_seconds(text, sizeof text, e.table_seconds));
+    }
+    put(&s->table, "infer_memory_if_diffuse", format_bytes(text, sizeof text, e.chain_bytes));
+    put(&s->table, "infer_time_if_diffuse", format_seconds(text, sizeof text, e.chains.seconds));
+    put(&s->table, "infer_time_if_diffuse_at_most",
+        format_seconds(text, sizeof text, e.chains.most_seconds));
     put(&s->table, "vbpi_memory", format_bytes(text, sizeof text, e.vbpi_bytes));
     put(&s->table, "vbpi_time_per_step", format_seconds(text, sizeof text, e.vbpi_step_seconds));
     put(&s->table, "vbpi_time_at_most",
@@ -89,9 +99,12 @@ static int check(session *s, void *chosen)
     const settings *set = chosen;
     dataset data = {0};
     alignment_stats stats = {0};
+    subst_model model;
     double start = clock_seconds();
     int status = dataset_open(&data, &set->data, &s->diag);
     double seconds = clock_seconds() - start;
+    if (status == ART_OK)
+        status = model_string_parse(&model, set->model, &data.alignment, &s->diag);
     if (status == ART_OK)
         status = alignment_stats_compute(&stats, &data.alignment);
     if (status != ART_OK)
@@ -102,7 +115,7 @@ static int check(session *s, void *chosen)
     output_printf(&s->table, "loading_time\t%s\n", format_seconds(text, sizeof text, seconds));
     output_printf(&s->table, "loading_memory\t%s\n",
                   format_bytes(text, sizeof text, peak_memory()));
-    status = put_estimate(s, &data.alignment);
+    status = put_estimate(s, &data.alignment, &model);
     put_sequences(&s->table, &data.alignment, &stats);
 out:
     alignment_stats_free(&stats);
@@ -118,11 +131,13 @@ const command check_command = {
         "patterns, constant and parsimony-informative sites, empty sites and sequences, the time "
         "and memory that loading took, and for each sequence the fraction of gaps and unknown "
         "bases and the earlier sequence it is identical to. Errors and anomalies are reported with "
-        "their line and column. The rows infer_* estimate what infer will need: the memory "
-        "(without the table of topologies), the time to fit the branch lengths of 1000 trees, and "
-        "the time of one step of fitting the network. The numbers of trees and steps depend on how "
-        "many trees are plausible: thousands to hundreds of thousands of trees, and up to --rounds "
-        "times --fit-steps steps. The rows vbpi_* are for infer --method vbpi.",
+        "their line and column. The rows infer_* estimate what infer will need with its defaults "
+        "and the model of -m, from a few seconds of real work: the memory (without the table of "
+        "topologies), and the time for both ways, because which one the data need shows only in "
+        "the run. Concentrated: a table of a thousand trees or two, and a network. Diffuse: "
+        "Markov chains that mix well; if they do not, up to the time at most. These are estimates: "
+        "how many trees are plausible and how chains mix is a property of the data. With "
+        "--time-limit infer keeps to a limit. The rows vbpi_* are for infer --method vbpi.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

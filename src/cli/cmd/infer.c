@@ -1,5 +1,6 @@
 /* infer: Bayesian inference of topology and branch lengths from an alignment. */
 #include "artreeformer.h"
+#include "base/format.h"
 #include "cli/command.h"
 #include "cli/dataset_options.h"
 #include "cli/evaluation_options.h"
@@ -238,6 +239,14 @@ static infer_settings plan_of(const settings *o, int n_taxa)
     return plan;
 }
 
+/* How many trees chains have met, and what share of the posterior that is. */
+static void say_trees_met(session *s, const tree_set *trees)
+{
+    char count[FORMAT_SIZE];
+    log_info(&s->log, "distinct trees met: %s, together %.2g of the posterior",
+             format_count(count, sizeof count, trees->count), trees->share);
+}
+
 /* Additional messages of collapsed inference. */
 static void say_table(session *s, const infer_result *found)
 {
@@ -245,6 +254,8 @@ static void say_table(session *s, const infer_result *found)
     const evidence shown = verdict_shown(&e->verdict, &e->evidence);
     const json_t *trees = json_object_get(found->facts, "table_trees");
     char outside[160], error[48] = "";
+    if (json_object_get(found->facts, "chain_rounds"))
+        say_trees_met(s, &e->posterior.trees);
     if (!trees)
         return;
     if (isfinite(shown.outside_se))
@@ -328,7 +339,10 @@ const command infer_command = {
         "Learns the posterior distribution of trees given an alignment: a probability "
         "for every topology and a density of branch lengths, from which the log "
         "marginal likelihood (evidence), tree and split probabilities, a consensus and "
-        "a sample of trees follow. The first line after the run, the report and the JSON file "
+        "a sample of trees follow. A concentrated posterior is held by a table of trees, to which "
+        "a network is fitted; a diffuse one, or one of very many taxa, is found by Markov chains "
+        "over topologies and a density of clades, without a network. The log says which way was "
+        "chosen and why. The first line after the run, the report and the JSON file "
         "say whether it has converged; if not, standard errors are not given. If a run "
         "is stopped, the same command resumes it.",
     .options = OPTIONS,

@@ -1,0 +1,182 @@
+#include "collapsed/run_facts.h"
+
+#include "artreeformer.h"
+#include "base/format.h"
+#include "io/json_number.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char INSTEAD[] = "Markov chains over topologies and a density of clades instead of a "
+                              "table of trees; no network is trained.";
+
+void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut)
+{
+    const int n_taxa = r->problem->n_taxa;
+    char count[FORMAT_SIZE];
+    if (chains && n_taxa > r->set.route.table_taxa)
+        snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d): %s", n_taxa,
+                 r->set.route.table_taxa, INSTEAD);
+    else if (chains)
+        snprintf(
+            text, RUN_WORDS,
+            "The posterior is diffuse (after %s trees the search had not come to an end): %s",
+            format_count(count, sizeof count, (uint64_t)tree_search_counts(r->search)->expanded),
+            INSTEAD);
+    else
+        snprintf(text, RUN_WORDS,
+                 is_cut ? "The search did not come to an end, so whether the posterior is "
+                          "concentrated is not known: a table of %s trees has what was found."
+                        : "The posterior is concentrated (the search came to an end): a table of "
+                          "%s trees holds it.",
+                 format_count(count, sizeof count, r->table.count));
+}
+
+void round_words(char text[RUN_WORDS], int number, const round_figures *r,
+                 const collapsed_settings *set)
+{
+    char missed[64] = "";
+    if (r->missed > 0)
+        snprintf(missed, sizeof missed, ", of which %.2g did not fit in the table", r->missed);
+    snprintf(text, RUN_WORDS,
+             "round %d: %.0f trees, log evidence %.3f from the table and %.3f (standard error "
+             "%.3f) from the network; new posterior weight %.2g (target %.2g) in %.0f new trees%s, "
+             "network %.3g nats from the table, expected standard error %.2g (target %.2g)%s",
+             number, r->trees, r->log_table, r->log_network, r->network_error, r->new_mass,
+             set->rounds.new_mass, r->new_trees, missed, r->fit_kl, r->error, set->error,
+             r->done == 0 ? ""
+             : r->error <= set->error
+                 ? ": all criteria are met"
+                 : ": the table is full; the final sampling corrects for the missing trees");
+}
+
+json_t *round_json(const round_figures *r)
+{
+    json_t *out = json_pack("{s:I, s:I, s:f, s:I}", "table_trees", (json_int_t)r->trees,
+                            "fit_steps", (json_int_t)r->steps, "log_evidence_table", r->log_table,
+                            "new_trees", (json_int_t)r->new_trees);
+    if (out) {
+        json_set_number(out, "log_evidence_network", r->log_network);
+        json_set_number(out, "log_evidence_network_se", r->network_error);
+        json_set_number(out, "new_weight", r->new_mass);
+        json_set_number(out, "missed_weight", r->missed);
+        json_set_number(out, "fit_kl", r->fit_kl);
+        json_set_number(out, "expected_se", r->error);
+        json_object_set_new(out, "criteria_hold", json_boolean(r->done != 0));
+    }
+    return out;
+}
+
+static bool criteria_hold(const chain_round *r, const chain_stage_settings *set)
+{
+    return r->asdsf <= set->asdsf && r->r_hat <= set->r_hat && r->error <= set->error;
+}
+
+void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
+                       const chain_stage *chains)
+{
+    const chain_stage_settings *set = &chains->set;
+    char known[128] = "";
+    if (isfinite(r->log_sum))
+        snprintf(known, sizeof known,
+                 "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
+                 r->log_sum - log_topologies(chains->problem->n_taxa), r->error, set->error);
+    snprintf(text, RUN_WORDS,
+             "chains, round %d: %.0f blocks each; splits agree to %.3f (target %.3f), R-hat %.3f "
+             "(target %.2f), worth %.0f independent trees%s%s",
+             number, r->blocks, r->asdsf, set->asdsf, r->r_hat, set->r_hat,
+             fmin(r->ess_splits, r->ess_between), known,
+             criteria_hold(r, set) ? ": all criteria are met" : "");
+}
+
+json_t *chain_round_json(const chain_round *r)
+{
+    json_t *out = json_pack("{s:I, s:I}", "chain_blocks", (json_int_t)r->blocks, "chain_states",
+                            (json_int_t)r->states);
+    if (out) {
+        json_set_number(out, "mean_log_evidence_of_trees", r->mean);
+        json_set_number(out, "asdsf", r->asdsf);
+        json_set_number(out, "largest_split_deviation", r->largest);
+        json_set_number(out, "r_hat", r->r_hat);
+        json_set_number(out, "ess_log_density", r->ess_laplace);
+        json_set_number(out, "ess_splits", r->ess_splits);
+        json_set_number(out, "ess_between_chains", r->ess_between);
+        json_set_number(out, "overlap", r->overlap);
+        json_set_number(out, "log_sum", r->log_sum);
+        json_set_number(out, "log_sum_se", r->error);
+    }
+    return out;
+}
+
+/* Numbers under their keys; NULL instead of an object that is not whole. */
+typedef struct named {
+    const char *key;
+    double value;
+} named;
+
+static json_t *with_numbers(json_t *out, const named *number, size_t count)
+{
+    int status = out ? ART_OK : ART_ERR_NOMEM;
+    for (size_t i = 0; i < count && !status; i++)
+        status = json_set_number(out, number[i].key, number[i].value);
+    if (!status)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* What both ways have. */
+static json_t *common_facts(const rounds *r, const chain_stage *chains, const answer *found)
+{
+    const search_counts *n = tree_search_counts(r->search);
+    const tree_set *trees = &found->posterior.trees;
+    char words[RUN_WORDS];
+    way_words(words, r, chains, found->evidence.unfinished);
+    json_t *out =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
+                  chains ? "chains" : "table", "way_reason", words, "explore_starts",
+                  (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks, "explore_scored",
+                  (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted, "failed_draws",
+                  (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);
+    const named number[] = {{"trees_met_share", trees->share}};
+    return with_numbers(out, number, 1);
+}
+
+static json_t *merged(json_t *out, json_t *more)
+{
+    const bool is_whole = out && more && !json_object_update(out, more);
+    json_decref(more);
+    if (is_whole)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+json_t *table_facts(const rounds *r, const answer *found)
+{
+    const evidence shown = verdict_shown(&found->verdict, &found->evidence);
+    const named number[] = {{"log_evidence_table", rounds_log_table(r)},
+                            {"outside_weight", shown.outside},
+                            {"outside_weight_se", shown.outside_se}};
+    json_t *all = json_array();
+    for (int i = 0; i < r->n_rounds; i++)
+        json_array_append_new(all, round_json(&r->round[i]));
+    json_t *own = json_pack("{s:I, s:I, s:I, s:o}", "steps", (json_int_t)network_fit_steps(&r->fit),
+                            "table_trees", (json_int_t)r->table.count, "table_evicted",
+                            (json_int_t)r->table.evicted, "rounds", all);
+    return merged(common_facts(r, NULL, found), with_numbers(own, number, 3));
+}
+
+json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_check *check,
+                    const answer *found)
+{
+    const named number[] = {{"overlap", check->overlap},
+                            {"effective_draws", check->draw_ess},
+                            {"effective_states", check->state_ess}};
+    json_t *all = json_array();
+    for (int i = 0; i < chains->n_rounds; i++)
+        json_array_append_new(all, chain_round_json(&chains->round[i]));
+    json_t *own = json_pack("{s:i, s:I, s:o}", "chains", chains->set.chains, "chain_blocks",
+                            (json_int_t)chains->blocks, "chain_rounds", all);
+    return merged(common_facts(r, chains, found), with_numbers(own, number, 3));
+}

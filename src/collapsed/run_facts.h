@@ -1,0 +1,33 @@
+/* run_facts.h: what a run of collapsed inference (driver.h) says of itself: lines for the log,
+ * objects for the table of metrics and for <prefix>.json. docs/files.md describes the keys. New
+ * objects are NULL if memory is short. */
+#ifndef COLLAPSED_RUN_FACTS_H
+#define COLLAPSED_RUN_FACTS_H
+
+#include "collapsed/chain_answer.h"
+#include "collapsed/final_sampling.h"
+
+#include <jansson.h>
+
+enum { RUN_WORDS = 512 };
+
+/* Which way the posterior is found, and why. chains: NULL on the way of the table, where is_cut
+ * says that the search was ended before its end. */
+void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut);
+
+/* A round of the table, number 1, 2, .. : what was reached, and the targets. */
+void round_words(char text[RUN_WORDS], int number, const round_figures *r,
+                 const collapsed_settings *set);
+json_t *round_json(const round_figures *r);
+
+/* A round of the chains. */
+void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
+                       const chain_stage *chains);
+json_t *chain_round_json(const chain_round *r);
+
+/* Further results in addition to the evidence. */
+json_t *table_facts(const rounds *r, const answer *found);
+json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_check *check,
+                    const answer *found);
+
+#endif

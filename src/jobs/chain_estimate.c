@@ -1,0 +1,255 @@
+#include "jobs/chain_estimate.h"
+
+#include "artreeformer.h"
+#include "base/host.h"
+#include "base/mem.h"
+#include "branch/evidence_batch.h"
+#include "branch/settings.h"
+#include "chain/tree_chains.h"
+#include "collapsed/affordable.h"
+#include "collapsed/search.h"
+#include "pars/stepwise.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    TREES = 16,
+    ROOM = 20000,  /* trees in the table of a trial */
+    NEIGHBOURS = 6 /* new ones of a tree that is expanded, about */
+};
+static const double SECONDS = 0.5;      /* of every kind of operation, at least one of them */
+static const double START_LENGTH = 0.1; /* from which the first fits start */
+static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
+
+enum { BLOCK_TAXA = 200, CLIMB_TAXA = 60 }; /* at most: what takes a few seconds */
+
+/* The part of the data on which is measured: some of the sequences. */
+typedef struct trial {
+    alignment part;
+    int taxon[BLOCK_TAXA]; /* their rows, spread over all */
+    double taxa;           /* how many times more taxa .. */
+    double sites;          /* .. and site patterns the whole has */
+    collapsed_settings set;
+    branch_posterior problem;
+    pool *threads;
+    evidence_batch *team;
+    int32_t *decision; /* [TREES][N-3] parsimonious trees */
+    double *length;    /* [TREES][E] */
+} trial;
+
+static void trial_free(trial *t)
+{
+    evidence_batch_free(t->team);
+    branch_posterior_free(&t->problem);
+    free(t->decision);
+    free(t->length);
+}
+
+static int trial_init(trial *t, const branch_posterior *whole, const alignment *a, int most_taxa,
+                      const subst_model *model, pool *threads)
+{
+    *t = (trial){.part = *a, .set = collapsed_defaults(1), .threads = threads};
+    if (t->part.n_taxa > most_taxa)
+        t->part.n_taxa = most_taxa;
+    for (int i = 0; i < t->part.n_taxa; i++)
+        t->taxon[i] = (int)((int64_t)i * a->n_taxa / t->part.n_taxa);
+    const size_t n_decisions = (size_t)t->part.n_taxa - 3, edges = 2 * (size_t)t->part.n_taxa - 3;
+    stepwise *s = NULL;
+    int status = branch_posterior_init(&t->problem, &t->part, t->taxon, model, PRIOR);
+    t->taxa = (double)a->n_taxa / t->part.n_taxa;
+    t->sites = status ? 1 : (double)whole->tiles / (double)t->problem.tiles;
+    if (!status)
+        status = evidence_batch_create(&t->team, &t->problem, threads);
+    if (!status)
+        status = stepwise_create(&s, &t->part, t->taxon);
+    t->decision = mem_zeros(TREES * n_decisions + 1, sizeof *t->decision);
+    t->length = mem_zeros(TREES * edges, sizeof *t->length);
+    if (!status && (!t->decision || !t->length))
+        status = ART_ERR_NOMEM;
+    for (uint32_t i = 0; i < TREES && !status; i++)
+        stepwise_tree(s, t->decision + i * n_decisions, rng_at(1, RNG_START, 0, i), NULL);
+    for (size_t i = 0; i < TREES * edges && !status; i++)
+        t->length[i] = START_LENGTH;
+    stepwise_free(s);
+    return status;
+}
+
+/* Seconds of a tree; afterwards lengths are at the modes. */
+static double time_fits(trial *t, evidence_shape shape, int draws)
+{
+    evidence_job job[TREES];
+    const size_t n_decisions = (size_t)t->part.n_taxa - 3, edges = 2 * (size_t)t->part.n_taxa - 3;
+    for (uint32_t i = 0; i < TREES; i++)
+        job[i] = (evidence_job){.decision = t->decision + i * n_decisions,
+                                .length = t->length + i * edges,
+                                .tolerance = t->set.answer.tolerance,
+                                .shape = shape,
+                                .draws = draws,
+                                .stream = rng_at(1, RNG_TREE_LENGTHS, 0, i)};
+    const double begun = clock_seconds();
+    evidence_batch_run(t->team, job, TREES);
+    return (clock_seconds() - begun) / TREES;
+}
+
+static chains_settings chains_of(const collapsed_settings *set)
+{
+    chains_settings plan = {set->chains.chain, set->seed, .ladders = set->chains.chains,
+                            .temperatures = 1};
+    plan.chain.jump = 0; /* there is no density yet */
+    return plan;
+}
+
+static int time_blocks(double *seconds, trial *t)
+{
+    const chains_settings plan = chains_of(&t->set);
+    tree_chains *x = NULL;
+    int blocks = 0;
+    int status = tree_chains_create(&x, &t->problem, &plan, t->threads);
+    for (int i = 0; i < plan.ladders && !status; i++)
+        status = tree_chains_start(x, i, t->decision, t->length);
+    const double begun = clock_seconds();
+    double used = 0;
+    while (!status && used < SECONDS) {
+        status = tree_chains_run(x, 1, NULL, NULL);
+        used = clock_seconds() - begun;
+        blocks++;
+    }
+    *seconds = used / fmax(1, blocks);
+    tree_chains_free(x);
+    return status;
+}
+
+/* Fits and blocks. */
+static int time_chains(chain_estimate *out, const branch_posterior *whole, const alignment *a,
+                       const subst_model *model, pool *threads)
+{
+    trial t = {0};
+    int status = trial_init(&t, whole, a, BLOCK_TAXA, model, threads);
+    const double scale = t.taxa * t.sites;
+    if (!status) {
+        const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
+        out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
+        out->evaluate =
+            scale * t.taxa *
+            time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, t.set.answer.length_draws);
+        status = time_blocks(&out->block, &t);
+        out->block *= scale;
+    }
+    trial_free(&t);
+    return status;
+}
+
+/* Climbs, as many at a time as the search makes, then the neighbours of some of the best trees. */
+static int run_search(chain_estimate *out, trial *t)
+{
+    tree_table table = {0};
+    tree_search *x = NULL;
+    int64_t found;
+    int status = tree_table_init(&table, t->part.n_taxa, ROOM);
+    if (!status)
+        status =
+            tree_search_create(&x, &t->problem, &t->part, t->taxon, &table, &t->set, t->threads);
+    const int climbs = pool_threads(t->threads);
+    double begun = clock_seconds();
+    if (!status)
+        status = tree_search_start(x, climbs);
+    out->climb = (clock_seconds() - begun) / climbs;
+    begun = clock_seconds();
+    double used = 0;
+    while (!status && used < SECONDS) {
+        const int64_t before = tree_search_counts(x)->expanded;
+        status = tree_search_expand(x, &found);
+        used = clock_seconds() - begun;
+        if (!status && tree_search_counts(x)->expanded == before)
+            break;
+    }
+    if (!status)
+        out->expand = used / fmax(1, (double)tree_search_counts(x)->expanded);
+    tree_search_free(x);
+    tree_table_free(&table);
+    return status;
+}
+
+static int time_search(chain_estimate *out, const branch_posterior *whole, const alignment *a,
+                       const subst_model *model, pool *threads)
+{
+    trial t = {0};
+    int status = trial_init(&t, whole, a, CLIMB_TAXA, model, threads);
+    if (!status)
+        status = run_search(out, &t);
+    out->climb *= t.taxa * t.taxa * t.sites;
+    out->expand *= t.taxa * t.sites;
+    trial_free(&t);
+    return status;
+}
+
+static double affordable(const collapsed_settings *set, int most, int least, int n_taxa)
+{
+    const affordable_settings limit = {set->affordable.taxa, (size_t)least};
+    return (double)affordable_trees(&limit, (size_t)most, n_taxa, 2);
+}
+
+/* Draws of a pass. */
+static double pass_draws(const collapsed_settings *set, int n_taxa)
+{
+    return affordable(set, set->answer.draws, set->answer.least_draws, n_taxa);
+}
+
+/* The whole, with so many blocks of every chain and passes of draws. */
+static double in_all(const chain_estimate *e, const collapsed_settings *set, int n_taxa,
+                     double blocks, double passes)
+{
+    const chain_stage_settings *c = &set->chains;
+    const chain_answer_settings *answer = &set->answer;
+    const double expanded = n_taxa > set->route.table_taxa ? 0 : (double)set->route.expansions;
+    const double rounds = 1 + log2(fmax(1, blocks / (double)c->first_blocks));
+    const double draws = pass_draws(set, n_taxa) * passes;
+    const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
+    return set->search.starts * e->climb + expanded * e->expand + blocks * e->block +
+           (rounds * c->pilot_draws + draws) * e->fit + evaluated * e->evaluate;
+}
+
+/* Bytes of the trees that are met: the table of the search, kept states and draws, the set of those
+ * that differ, the density of clades, and the text of the files. */
+static double met_bytes(const collapsed_settings *set, int n_taxa)
+{
+    const chain_stage_settings *c = &set->chains;
+    const double key = 4.0 * (n_taxa - 3) + 8, text = 12.0 * n_taxa;
+    const double room = (double)c->memory / (c->chains * key);
+    const double states =
+        c->chains * fmax((double)c->least_states, fmin(room, (double)c->most_states));
+    const double table =
+        n_taxa > set->route.table_taxa
+            ? 0
+            : (double)set->route.expansions * NEIGHBOURS * (double)tree_table_bytes(n_taxa);
+    return table + (states + ESTIMATE_PASSES * pass_draws(set, n_taxa)) * (6 * key + text);
+}
+
+int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *model,
+                    pool *threads)
+{
+    branch_posterior whole = {0};
+    const collapsed_settings set = collapsed_defaults(1);
+    const chains_settings plan = chains_of(&set);
+    const double most = (double)set.chains.most_blocks;
+    const int n_threads = pool_threads(threads);
+    *out = (chain_estimate){0};
+    if (a->n_taxa < 4) /* there is but one tree */
+        return ART_OK;
+    int status = branch_posterior_init(&whole, a, NULL, model, PRIOR);
+    if (!status)
+        status = time_chains(out, &whole, a, model, threads);
+    if (!status)
+        status = time_search(out, &whole, a, model, threads);
+    if (!status) {
+        out->seconds = in_all(out, &set, a->n_taxa, fmin(ESTIMATE_BLOCKS, most), ESTIMATE_PASSES);
+        out->most_seconds = in_all(out, &set, a->n_taxa, most, set.answer.passes);
+        out->search_bytes = (double)tree_search_memory(&whole, &set.search, n_threads) +
+                            n_threads * (double)topology_evidence_memory(&whole);
+        out->bytes = out->search_bytes + (double)tree_chains_memory(&whole, &plan) +
+                     met_bytes(&set, a->n_taxa);
+    }
+    branch_posterior_free(&whole);
+    return status;
+}

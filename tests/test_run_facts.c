@@ -1,0 +1,235 @@
+/* What collapsed inference says of itself, for both ways: lines of the log, keys of the results,
+ * files that the program's own commands read. */
+#include "support/check.h"
+#include "support/files.h"
+#include "support/problem.h"
+#include "support/run.h"
+
+#include "artreeformer.h"
+#include "collapsed/run_facts.h"
+#include "density/factory.h"
+#include "jobs/infer_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Short sequences: of the 10395 trees of eight taxa many are plausible. */
+static const char MANY[] = ">a\nACGTACGTACGTACGTAAAA\n>b\nACGTACGTACGAACGTAAAA\n"
+                           ">c\nACGTACCTACGTACGTAAAC\n>d\nACGTACCTACGTACGTTAAA\n"
+                           ">e\nTCGTACGTACGTACGTATAA\n>f\nTCGTACGTACGTGCGTAAAA\n"
+                           ">g\nACGTAGGTACGTACGTATAA\n>h\nACGTAGGTACCTACGTAAAA\n";
+
+static const char FEW[] = ">a\nACGTACGTAC\n>b\nACGTACGTAA\n>c\nACTTACGTAA\n>d\nACTTACCTAC\n"
+                          ">e\nACTTACCTAC\n";
+
+static infer_settings quick(void)
+{
+    infer_settings plan = {.method = INFER_COLLAPSED,
+                           .seed = 3,
+                           .prior_rate = 10,
+                           .trees = artreeformer_config(8, 2),
+                           .branches = lognormal_config(8),
+                           .collapsed = collapsed_defaults(3),
+                           .evaluation = {.particles = 100}};
+    collapsed_settings *c = &plan.collapsed;
+    c->rounds.rounds = 1;
+    c->fit.steps = 20;
+    c->final.passes = 1;
+    c->final.length_steps = 2;
+    c->sampler.particles = 100;
+    c->sampler.sample = 50;
+    c->chains.rounds = 2;
+    c->chains.first_blocks = 8;
+    c->chains.pilot_draws = 16;
+    c->answer.draws = 100;
+    c->answer.passes = 1;
+    c->answer.evaluated = 50;
+    return plan;
+}
+
+/* Both ends of a run: what it said, and what it found. */
+typedef struct story {
+    dataset data;
+    infer_job *job;
+    infer_result found;
+    json_t *results;
+    char said[8192];
+    int lines, metrics;
+} story;
+
+static void tell(story *s, const infer_settings *plan, const char *sequences)
+{
+    memset(s, 0, sizeof *s);
+    const subst_model model = model_of("JC", NULL);
+    check_status(dataset_read(&s->data, scratch_write("a.fasta", sequences),
+                              &(alignment_options){0}, NULL, NULL));
+    check_status(infer_job_create(&s->job, &s->data, &model, plan, NULL));
+    run *r = infer_job_run(s->job);
+    run_progress now = {0};
+    while (!now.is_done) {
+        run_report report;
+        check_status(r->ops->advance(r, NULL));
+        check_status(r->ops->report(r, &report));
+        assert_true(!report.metrics || report.text[0]);
+        s->metrics += report.metrics != NULL;
+        s->lines += report.text[0] != '\0';
+        json_decref(report.metrics);
+        strncat(s->said, report.text, sizeof s->said - strlen(s->said) - 2);
+        strcat(s->said, report.text[0] ? "\n" : "");
+        r->ops->progress(r, &now);
+    }
+    check_status(infer_job_finish(s->job, &s->found));
+    s->results = infer_job_results(s->job, &s->found, "JC");
+    assert_non_null(s->results);
+}
+
+static void story_free(story *s)
+{
+    json_decref(s->results);
+    infer_result_free(&s->found);
+    infer_job_free(s->job);
+    dataset_free(&s->data);
+}
+
+static void expect(const char *text, const char *part)
+{
+    if (!text || !strstr(text, part))
+        fail_msg("'%s' is not in\n%s", part, text ? text : "nothing");
+}
+
+static const char *word(const story *s, const char *key)
+{
+    return json_string_value(json_object_get(s->results, key));
+}
+
+static double number(const story *s, const char *key)
+{
+    const json_t *value = json_object_get(s->results, key);
+    if (!json_is_number(value))
+        fail_msg("%s is no number", key);
+    return json_number_value(value);
+}
+
+static void check_both(const story *s)
+{
+    const posterior *p = &s->found.evaluation.posterior;
+    assert_string_equal(word(s, "method"), "collapsed");
+    check_near(number(s, "trees_met"), (double)p->trees.count, 0);
+    check_near(number(s, "trees_met_share"), p->trees.share, 0);
+    check_near(number(s, "sample_ess"), p->sample_ess, 0);
+    assert_true(p->sample_ess >= 1 && p->sample_ess <= p->count);
+    expect(s->said, word(s, "way_reason")); /* this line, and one for every round */
+    assert_int_equal(s->lines, s->metrics + 1);
+}
+
+static void the_way_of_the_table(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = quick();
+    tell(&s, &plan, FEW);
+    check_both(&s);
+    assert_string_equal(word(&s, "way"), "table");
+    expect(s.said, "The posterior is concentrated (the search came to an end): a table of ");
+    expect(s.said, "\nround 1: ");
+    assert_int_equal(json_array_size(json_object_get(s.results, "rounds")), 1);
+    check_near(number(&s, "trees_met_share"), 1, 0);
+    assert_true(number(&s, "table_trees") > 1);
+    assert_null(json_object_get(s.results, "chain_rounds"));
+    story_free(&s);
+}
+
+/* Written, and read by the other commands. */
+static void check_files(story *s)
+{
+    const infer_description about = {"a.fasta", "JC", NULL};
+    check_status(infer_job_write(s->job, &s->found, &about, scratch_path("a"), NULL));
+    char *text = file_text(scratch_path("a.trprobs")), *report = file_text("a.report.txt");
+    char *html = file_text("a.report.html");
+    expect(text, "[These are the trees that were met; together they have 0.");
+    expect(report, " distinct, together 0.");
+    expect(report, "  99 % credible set  not known: the trees met have 0.");
+    expect(report, "Markov chains over topologies and a density of clades");
+    expect(html, "<th class=\"n\">chain blocks</th>");
+    free(text);
+    free(report);
+    free(html);
+    run_well("summarize a.trprobs --prefix again --redo");
+    run_well("compare a.trprobs --with a.trees");
+    run_well("kl --truth a.trprobs --model a.model.safetensors");
+    run_result r = run_line(NULL, "compare a.trprobs --with again.trprobs");
+    check_run(&r, "compare", 0, "missing\t0\n", "the weights sum to 0.|they are normalized");
+    run_free(&r);
+}
+
+static void the_way_of_chains(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = quick();
+    plan.collapsed.route.expansions = 20;
+    tell(&s, &plan, MANY);
+    check_both(&s);
+    assert_string_equal(word(&s, "way"), "chains");
+    expect(s.said, "The posterior is diffuse (after ");
+    expect(s.said, " trees the search had not come to an end): Markov chains over topologies");
+    expect(s.said, "\nchains, round 1: 8 blocks each; splits agree to ");
+    expect(s.said, "\nchains, round 2: 16 blocks each; splits agree to ");
+    expect(s.said, " independent trees; log evidence about -");
+    assert_int_equal(json_array_size(json_object_get(s.results, "chain_rounds")), 2);
+    assert_true(number(&s, "overlap") > 0 && number(&s, "effective_draws") >= 1 &&
+                number(&s, "effective_states") >= 1 && number(&s, "chain_blocks") == 16);
+    static const char *const absent[] = {"table_trees",      "table_evicted", "log_evidence_table",
+                                         "rounds",           "steps",         "outside_weight",
+                                         "outside_weight_se"};
+    for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
+        assert_null(json_object_get(s.results, absent[i]));
+    assert_true(s.found.evaluation.posterior.trees.share < 0.99);
+    check_files(&s);
+    story_free(&s);
+    plan.collapsed.route.table_taxa = 7;
+    tell(&s, &plan, MANY);
+    check_both(&s);
+    expect(s.said, "8 taxa are too many for a table (more than 7): Markov chains");
+    story_free(&s);
+}
+
+static void rounds_of_chains_in_words(void **state)
+{
+    (void)state;
+    branch_posterior four = {.n_taxa = 4};
+    chain_stage stage = {.problem = &four, .set = {.asdsf = 0.01, .r_hat = 1.05, .error = 0.014}};
+    chain_round r = {.blocks = 512,
+                     .asdsf = 0.016,
+                     .r_hat = 1.002,
+                     .ess_splits = 138,
+                     .ess_between = 200,
+                     .log_sum = -8214.4 + log(3),
+                     .error = 0.035};
+    char text[RUN_WORDS];
+    chain_round_words(text, 5, &r, &stage);
+    assert_string_equal(text, "chains, round 5: 512 blocks each; splits agree to 0.016 (target "
+                              "0.010), R-hat 1.002 (target 1.05), worth 138 independent trees; log "
+                              "evidence about -8214.4 (error of the chains 0.035, target 0.014)");
+    r.asdsf = 0.005;
+    r.error = 0.01;
+    chain_round_words(text, 6, &r, &stage);
+    expect(text, "target 0.014): all criteria are met");
+    r.log_sum = NAN; /* the first round */
+    r.error = INFINITY;
+    chain_round_words(text, 1, &r, &stage);
+    expect(text, "worth 138 independent trees");
+    assert_null(strstr(text, "evidence"));
+    assert_null(strstr(text, "criteria"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        in_scratch_folder(the_way_of_the_table),
+        in_scratch_folder(the_way_of_chains),
+        cmocka_unit_test(rounds_of_chains_in_words),
+    };
+    return cmocka_run_group_tests_name("run_facts", tests, NULL, NULL);
+}
