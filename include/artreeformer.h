@@ -433,7 +433,8 @@ ART_API int art_result_report(const art_result *found, char *text, size_t size, 
  * the others (docs/files.md). Existing ones are overwritten. */
 ART_API int art_result_write(art_result *found, const char *prefix, art_messages *m);
 
-/* The trained model; it becomes the caller's, one time, and files cannot be written afterwards. */
+/* The trained model; it becomes the caller's, one time, and files cannot be written afterwards.
+ * ART_ERR_UNSUPPORTED where none was trained: inference of a diffuse posterior does without. */
 ART_API int art_result_model(art_model **out, art_result *found);
 
 #ifdef __cplusplus

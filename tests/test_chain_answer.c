@@ -338,14 +338,14 @@ static void verdicts(void **state)
     const collapsed_settings set = collapsed_defaults(1);
     const chain_round good = {.asdsf = 0.01, .r_hat = 1.0, .ess_splits = 500, .ess_between = 500};
     const chain_check fine = {.overlap = 0.5, .pareto_k = 0.3, .ratio_k = 0.2, .tree_error = 0.01};
-    const evidence e = {.log_evidence_se = 0.03};
+    const evidence e = {.log_evidence_se = 0.03}, precise = {.log_evidence_se = 0.01};
     const struct {
         chain_round round;
         chain_check check;
         bool is_cut, converged, has_error;
         int warnings;
     } row[] = {
-        {good, fine, false, true, true, 0},
+        {good, fine, false, true, true, 1}, /* the error that was asked for is missed */
         {good, fine, true, true, true, 1},
         {{.asdsf = 0.06, .r_hat = 1, .ess_splits = 500, .ess_between = 500},
          fine,
@@ -382,6 +382,10 @@ static void verdicts(void **state)
         assert_int_equal(v.has_evidence_error, row[i].has_error);
         assert_int_equal(v.n_warnings, row[i].warnings);
     }
+    verdict v;
+    verdict_init(&v);
+    chain_verdict(&v, &fine, &good, &precise, &set, true);
+    assert_true(v.converged && v.has_evidence_error && v.n_warnings == 0);
 }
 
 int main(void)

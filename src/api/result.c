@@ -233,8 +233,9 @@ int art_result_split(const art_result *found, size_t i, double *probability, dou
     buffer whole;
     buffer_init(&whole);
     *probability = split_frequency(s, at);
-    *se = verdict_shows_errors(&found->infer.evaluation.verdict) ? split_frequency_error(s, at)
-                                                                 : (double)NAN;
+    *se = verdict_shows_split_errors(&found->infer.evaluation.verdict)
+              ? split_frequency_error(s, at)
+              : (double)NAN;
     *mean_length = s->known[at] > 0 ? s->mean[at] : (double)NAN;
     summary_members(&whole, split_table_bits(s, at), &p->trees.taxa);
     int status = text_hand_out(text, size, length, &whole);
@@ -356,6 +357,8 @@ int art_result_model(art_model **out, art_result *found)
     *out = NULL;
     if (!found->core->work)
         return ART_ERR_USAGE;
+    if (found->core->infer && !infer_job_has_model(found->core->infer))
+        return ART_ERR_UNSUPPORTED;
     art_model *q = mem_zeros(1, sizeof *q);
     if (!q)
         return ART_ERR_NOMEM;

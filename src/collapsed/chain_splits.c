@@ -80,8 +80,8 @@ static double state_variance(const sums *s, const uint64_t *bits, double share, 
                              double ess)
 {
     const double t = 1 - share;
-    double mean[64], all = 0, squares = 0, between = 0, frequency = 0;
-    const int n = s->n_chains < 64 ? s->n_chains : 64;
+    double mean[CHAINS_MOST], all = 0, squares = 0, between = 0, frequency = 0;
+    const int n = s->n_chains;
     for (int k = 0; k < n; k++) {
         const split_table *chain = &s->chain[k];
         const pair has = sums_of(chain, bits); /* states, and their B */

@@ -1,9 +1,10 @@
-/* chain_splits.h: probabilities of splits, with their errors, from the two samples of chain_answer.h
- * and the trees that were evaluated.
+/* chain_splits.h: probabilities of splits, with their errors, from the two samples of
+ * chain_answer.h and the trees that were evaluated.
  *
  * Of the pooled sample, with I = 1 for a tree that has the split and 0 for others,
  *
- *     P = t mean over draws of v I + s mean over states of v I,    v = 1 / (s + t / w~), w~ = w / Z.
+ *     P = t mean over draws of v I + s mean over states of v I,    v = 1 / (s + t / w~), w~ = w /
+ * Z.
  *
  * As s v + t B = 1 with B = 1 / (s w~ + t), and Z makes the mean of v over the draws that of B over
  * the states, this is for any c
@@ -19,8 +20,8 @@
 
 #include "collapsed/chain_answer.h"
 
-/* out becomes the splits of all trees of both samples, with frequencies and errors; what it knows of
- * branch lengths stays. correction [a->next] is b of every tree that was evaluated; ess the
+/* out becomes the splits of all trees of both samples, with frequencies and errors; what it knows
+ * of branch lengths stays. correction [a->next] is b of every tree that was evaluated; ess the
  * effective number of the states that are used. */
 int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
                           double ess);

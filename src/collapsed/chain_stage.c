@@ -59,8 +59,9 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
                        pool *threads)
 {
     *out = NULL;
-    if (set->chains < 2 || set->rounds < 1 || set->rounds > CHAIN_ROUNDS_MOST ||
-        set->first_blocks < 8 || set->pilot_draws < 2 || set->most_states < 16)
+    if (set->chains < 2 || set->chains > CHAINS_MOST || set->rounds < 1 ||
+        set->rounds > CHAIN_ROUNDS_MOST || set->first_blocks < 8 || set->pilot_draws < 2 ||
+        set->most_states < 16)
         return ART_ERR_USAGE;
     chain_stage *s = mem_zeros(1, sizeof *s);
     if (!s)
@@ -154,7 +155,7 @@ static int keep_state(void *context, const chain_record *r)
     if (r->block % x->every)
         return 0;
     if (r->chain == 0 && x->count == x->room)
-        thin(x); /* the room is even: this block is one that is kept */
+        thin(x);
     const size_t to = (size_t)r->chain * x->room + x->count;
     if (r->block % x->every == 0) {
         memcpy(x->decision + to * x->n_decisions, r->decision,

@@ -55,7 +55,7 @@ typedef struct chain_round {
     double error;   /* part of the states in the standard error of log_sum */
 } chain_round;
 
-enum { CHAIN_ROUNDS_MOST = 24 };
+enum { CHAIN_ROUNDS_MOST = 24, CHAINS_MOST = 64 };
 
 /* The states that are kept, of every chain as many. */
 typedef struct chain_states {

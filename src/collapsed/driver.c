@@ -388,6 +388,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
         c->set.search.starts = settings->route.starts;
         c->set.search.start_batch = settings->route.start_batch;
     }
+    c->set.chains.error = settings->error * M_SQRT1_2; /* half of the variance is for the draws */
     c->value = NAN;
     interrupt_init(&c->stop);
     int status = rounds_create(&c->rounds, problem->posterior, problem->alignment, problem->taxon,
@@ -405,7 +406,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
 static void judge_climbs(verdict *v, const collapsed_run *c)
 {
     const double missing = tree_search_missing(c->rounds->search);
-    if (c->is_cut || missing <= c->set.search.missing) /* a search that was cut is unfinished */
+    if (!(missing > c->set.search.missing)) /* NaN: the search is unfinished anyway */
         return;
     verdict_warn(v, missing > c->set.judgement.missing,
                  "Peaks of the posterior were found by only a few of %lld searches, so others may "
@@ -435,6 +436,11 @@ static int finish_chains(collapsed_run *c, answer *out)
         chain_verdict(&out->verdict, &c->check, chain_stage_last(c->chains), &out->evidence,
                       &c->set, c->is_cut);
     return status;
+}
+
+bool collapsed_run_has_network(const run *r)
+{
+    return !((const collapsed_run *)r)->chains;
 }
 
 int collapsed_run_finish(run *r, answer *out)

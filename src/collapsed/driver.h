@@ -17,6 +17,8 @@
 #include "collapsed/final_sampling.h"
 #include "train/run.h"
 
+#include <stdbool.h>
+
 /* The data and the models; all borrowed. alignment, taxon and names are not needed after the
  * creation. Models are initialised. */
 typedef struct collapsed_problem {
@@ -33,6 +35,9 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
 
 /* Once the run is done: the results; *out is safe to free (posterior_free) in any case. */
 int collapsed_run_finish(run *r, answer *out);
+
+/* Whether the models were trained: chains over topologies do without. */
+bool collapsed_run_has_network(const run *r);
 
 /* Further results in addition to the evidence: the way that was chosen, the rounds, the search
  * (run_facts.h). A new object, NULL if memory is short. */

@@ -49,6 +49,7 @@ const particles *tree_sampler_particles(const tree_sampler *s)
 static void add_common_errors(split_table *splits, const split_table *plain, double offset_error,
                               double missing)
 {
+    missing = isnan(missing) ? 0 : missing; /* an unfinished search has no errors at all */
     for (size_t i = 0; i < splits->count; i++) {
         const uint64_t *bits = split_table_bits(splits, i);
         if (split_is_trivial(bits, splits->n_taxa))

@@ -110,7 +110,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->seed = all->seed;
     x->wanted = settings->starts;
     x->threads = threads;
-    x->missing = 1;
+    x->missing = NAN;
     peak_list_init(&x->peaks, problem->n_taxa);
     int status = ART_ERR_NOMEM;
     x->worker = mem_zeros((size_t)pool_threads(threads), sizeof *x->worker);

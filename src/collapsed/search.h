@@ -88,8 +88,8 @@ int tree_search_refine(tree_search *x);
 double tree_search_unexpanded(const tree_search *x);
 double tree_search_unfitted(const tree_search *x);
 
-/* The share of the posterior that is probably in peaks that no climb has found (basins.h); 1 before
- * the search is done. */
+/* The share of the posterior that is probably in peaks that no climb has found (basins.h); NaN
+ * before the search is done. */
 double tree_search_missing(const tree_search *x);
 
 /* One round of the next kind of work; *done becomes 1 when new starts find nothing new. The search

@@ -121,7 +121,7 @@ static chain_stage_settings chain_stage_defaults(void)
         .chains = 4,
         .jump_taxa = 400,
         .first_blocks = 32,
-        .rounds = 10,
+        .rounds = 9,
         .most_blocks = 8192,
         .shortest = 16,
         .memory = (size_t)32 << 20,
@@ -129,10 +129,9 @@ static chain_stage_settings chain_stage_defaults(void)
         .most_states = 8192,
         .pilot_draws = 256,
         .pilot_tolerance = BRANCH_TOLERANCE,
-        .split_frequency = 0.1,
         .asdsf = 0.01,
         .r_hat = 1.05,
-        .error = 0.014, /* half of the variance of DEFAULT_STANDARD_ERROR */
+        .error = 0.014,
     };
     set.chain.jump = 0.15;
     return set;

@@ -181,20 +181,19 @@ typedef struct route_settings {
 
 /* The chains over topologies (chain_stage.h), for posteriors that no table holds. */
 typedef struct chain_stage_settings {
-    chain_settings chain; /* of one chain; jumps begin with the first density */
-    int chains;           /* two at least: they are compared with each other */
-    int jump_taxa;        /* with more taxa no jumps: the density of so large trees is never good
-                             enough for one to be accepted, and each costs a fit of all branches */
-    int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
-    int rounds;           /* at most */
-    int64_t most_blocks;  /* of each chain: no further round after so many; fewer with many taxa */
-    size_t shortest;      /* states of each chain before a request to finish is heeded */
-    size_t memory;        /* bytes for the states of all chains, .. */
-    size_t least_states;  /* .. but at least so many of each .. */
-    size_t most_states;   /* .. and at most; even */
-    int pilot_draws;      /* from the density after every round, fewer with many taxa */
+    chain_settings chain;   /* of one chain; jumps begin with the first density */
+    int chains;             /* two at least: they are compared with each other */
+    int jump_taxa;          /* with more taxa no jumps: the density of so large trees is never good
+                               enough for one to be accepted, and each costs a fit of all branches */
+    int64_t first_blocks;   /* of each chain in the first round; twice as many in all in the next */
+    int rounds;             /* at most */
+    int64_t most_blocks;    /* of each chain: no further round after so many */
+    size_t shortest;        /* states of each chain before a request to finish is heeded */
+    size_t memory;          /* bytes for the states of all chains, .. */
+    size_t least_states;    /* .. but at least so many of each .. */
+    size_t most_states;     /* .. and at most; even */
+    int pilot_draws;        /* from the density after every round, fewer with many taxa */
     double pilot_tolerance; /* nats, of their modes */
-    double split_frequency; /* splits above it are compared, as in MrBayes */
     /* Criteria for the end. */
     double asdsf; /* average standard deviation of split frequencies between the chains: the
                      customary limit */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const INFER_SUFFIXES[] = {
     ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs",     ".contree", ".con.tre",
@@ -114,6 +115,11 @@ run *infer_job_run(infer_job *j)
     return j->parts.run;
 }
 
+bool infer_job_has_model(const infer_job *j)
+{
+    return j->set.method == INFER_VBPI || collapsed_run_has_network(j->parts.run);
+}
+
 void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches)
 {
     job_parts_release(&j->parts);
@@ -180,6 +186,17 @@ static int write_model(infer_job *j, const infer_description *about, const char 
     free(path);
     free(prior);
     return status;
+}
+
+/* A model of earlier results, which these replace, is not one of these. */
+static int remove_model(const char *prefix)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s.model.safetensors", prefix) < 0)
+        return ART_ERR_NOMEM;
+    unlink(path); /* as a rule there is none */
+    free(path);
+    return ART_OK;
 }
 
 /* What the report says of the run. */
@@ -267,13 +284,13 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
                     const char *prefix, diag *d)
 {
     const posterior *p = &found->evaluation.posterior;
-    int status = write_model(j, about, prefix, d);
+    int status = infer_job_has_model(j) ? write_model(j, about, prefix, d) : remove_model(prefix);
     if (!status)
         status = sample_write(prefix, p, d);
     if (!status)
-        status =
-            summary_write(prefix, &p->trees, &p->splits,
-                          verdict_shows_errors(&found->evaluation.verdict), CONSENSUS_MAJORITY, d);
+        status = summary_write(prefix, &p->trees, &p->splits,
+                               verdict_shows_split_errors(&found->evaluation.verdict),
+                               CONSENSUS_MAJORITY, d);
     return status ? status : write_page(j, found, about, prefix, d);
 }
 

@@ -67,7 +67,8 @@ typedef struct infer_description {
 /* The suffixes of the files other than <prefix>.json; NULL at the end. */
 extern const char *const INFER_SUFFIXES[];
 
-/* Writes them all: the trained model, the posterior sample, the summary, the report. */
+/* Writes them all: the trained model if there is one, the posterior sample, the summary, the
+ * report. */
 int infer_job_write(infer_job *j, const infer_result *found, const infer_description *about,
                     const char *prefix, diag *d);
 
@@ -77,6 +78,10 @@ int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
 
 /* The results for <prefix>.json; a new object, NULL if memory is short. */
 json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model);
+
+/* Whether there is a trained model. Inference by chains over topologies trains none; the model file
+ * is then not written. Known once the run is done. */
+bool infer_job_has_model(const infer_job *j);
 
 /* The trained models are handed over to the caller; nothing can be written afterwards. */
 void infer_job_take_models(infer_job *j, topology_model **trees, branch_model **branches);

@@ -226,7 +226,7 @@ static int put_splits(buffer *out, const page *p)
         if (!split_is_trivial(split_table_bits(t, order[k]), t->n_taxa) &&
             split_frequency(t, order[k]) >= LEAST_SPLIT) {
             status = put_split(out, t, order[k], &p->posterior->trees.taxa,
-                               verdict_shows_errors(p->verdict));
+                               verdict_shows_split_errors(p->verdict));
             shown++;
         }
     buffer_text(out, "</table>\n");

@@ -93,12 +93,15 @@ int results_file_remove(const char *prefix, diag *d)
     return status;
 }
 
+/* The files that there are, and the one that is about to be written. */
 static json_t *file_list(const char *prefix, const char *const *suffix)
 {
     json_t *files = json_array();
     for (; files && *suffix; suffix++) {
         char *path = NULL;
-        if (asprintf(&path, "%s%s", prefix, *suffix) >= 0)
+        if (asprintf(&path, "%s%s", prefix, *suffix) < 0)
+            continue;
+        if (strcmp(*suffix, ".json") == 0 || access(path, F_OK) == 0)
             json_array_append_new(files, json_string(path));
         free(path);
     }

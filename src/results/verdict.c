@@ -90,6 +90,11 @@ bool verdict_shows_errors(const verdict *v)
     return !v->is_given || v->has_evidence_error;
 }
 
+bool verdict_shows_split_errors(const verdict *v)
+{
+    return !v->is_given || v->converged;
+}
+
 bool verdict_search_is_finished(const evidence *e)
 {
     return !e->unfinished && !e->cut;

@@ -54,8 +54,10 @@ void verdict_warn(verdict *v, bool is_fatal, const char *format, ...)
 /* Adds what an estimate by importance sampling says of itself. */
 void verdict_of_evidence(verdict *v, const evidence *e);
 
-/* Whether standard errors are shown: they are earned, or nobody has judged. */
+/* Whether the standard errors of the evidence are shown: they are earned, or nobody has judged.
+ * Those of splits may be earned where these are not. */
 bool verdict_shows_errors(const verdict *v);
+bool verdict_shows_split_errors(const verdict *v);
 
 /* The evidence as it may be shown: what is not known becomes NaN. That are the standard errors,
  * unless they are earned, and the fraction of the posterior outside the table after a search that
