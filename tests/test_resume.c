@@ -28,9 +28,6 @@ static const char ALIGNMENT[] = ">a\nACGTACGTTAGCATCGACGTACGATT\n>b\nACGAACGTTAG
                                 ">c\nTCGAACGATAGCTTCGACTTACGATA\n>d\nTCGAACGATCGCTTCCACTTACGATG\n"
                                 ">e\nTCCAAGGATCGCTTCCACTTAGGATG\n>f\nTCCAAGGATCGATTCCAATTAGGCTG\n";
 
-/* Ten taxa for the collapsed method: a tree of unequal branches, so that many trees matter. */
-static const char SIMULATED[] = "simulate -n 10 -l 150 --seed 4 --quiet --redo --prefix %s/data";
-
 enum { MAX_ARGUMENTS = 40 };
 
 enum { LONGEST_WAIT = 300000 }; /* for something that must happen, in milliseconds */
@@ -59,12 +56,25 @@ static void place_close(place *p)
     assert_int_equal(system(command), 0);
 }
 
-static void place_open_simulated(place *p)
+static void simulate(place *p, int taxa, int sites)
 {
     char line[160];
     place_open(p);
-    snprintf(line, sizeof line, SIMULATED, p->folder);
+    snprintf(line, sizeof line, "simulate -n %d -l %d --seed 4 --quiet --redo --prefix %s/data",
+             taxa, sites, p->folder);
     run_well(line);
+}
+
+/* For the collapsed method: a tree of unequal branches, so that many trees matter. */
+static void place_open_simulated(place *p)
+{
+    simulate(p, 10, 150);
+}
+
+/* Few sites, so that no table holds the posterior: chains over topologies. */
+static void place_open_diffuse(place *p)
+{
+    simulate(p, 16, 8);
 }
 
 /* Under sanitizers a step takes tens of times as long. */
@@ -85,11 +95,17 @@ static const struct kind {
     {"parsimony", "parsimony", TRAINING},
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
+    {"chains", "infer", "--branch-hidden 8 --se 0.2 --evidence-particles 50"},
 };
 
 static void place_open_for(place *p, const char *command)
 {
-    (strcmp(command, "collapsed") == 0 ? place_open_simulated : place_open)(p);
+    if (strcmp(command, "collapsed") == 0)
+        place_open_simulated(p);
+    else if (strcmp(command, "chains") == 0)
+        place_open_diffuse(p);
+    else
+        place_open(p);
 }
 
 /* The command line of a small run, with extra arguments behind. */
@@ -101,7 +117,7 @@ static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char
     const struct kind *kind = KINDS;
     while (strcmp(kind->name, command) != 0)
         kind++;
-    const int has_steps = kind == &KINDS[2] || strstr(extra, "--steps");
+    const int has_steps = strcmp(kind->command, "infer") == 0 || strstr(extra, "--steps");
     snprintf(words, sizeof words,
              "%s -s %s --prefix %s --hidden 8 --heads 2 %s %s --evidence-repeats 3 "
              "--posterior-sample 50 %s",
@@ -385,6 +401,12 @@ static void collapsed_killed_and_resumed(void **state)
 {
     (void)state;
     check_kills("collapsed", 20, 800, 18);
+}
+
+static void chains_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("chains", 8, 160, 24);
 }
 
 /* SIGKILL at any instant, also between two pieces and while files are written. What such a run
@@ -813,6 +835,7 @@ int main(void)
         cmocka_unit_test(short_limits_get_through),
         cmocka_unit_test(full_device_loses_nothing),
         cmocka_unit_test(collapsed_killed_and_resumed),
+        cmocka_unit_test(chains_killed_and_resumed),
         cmocka_unit_test(collapsed_asked_to_stop),
         cmocka_unit_test(collapsed_in_limited_time),
         cmocka_unit_test(collapsed_cut_and_killed),
