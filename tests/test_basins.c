@@ -41,7 +41,8 @@ static void neighbour(int32_t *out, const int32_t *decision)
     topology_free(&t);
 }
 
-/* Two trees that are far apart, with shares 3/4 and 1/4, and a neighbour of the first of no weight. */
+/* Two trees that are far apart, with shares 3/4 and 1/4, and a neighbour of the first of no weight.
+ */
 static void two_basins(tree_table *t, int32_t far[2][D])
 {
     int32_t near[D];
@@ -119,8 +120,8 @@ static void chains_begin_far_apart(void **state)
     tree_table t;
     int32_t far[2][D], near[D], bad[D];
     const collapsed_settings set = collapsed_defaults(1);
-    check_status(branch_posterior_init(&posterior, &data.alignment, NULL, &m,
-                                       branch_prior_exponential(10)));
+    check_status(
+        branch_posterior_init(&posterior, &data.alignment, NULL, &m, branch_prior_exponential(10)));
     two_basins(&t, far);
     neighbour(near, far[0]);
     t.mark[tree_table_find(&t, near)] |= TREE_PEAK;
@@ -137,7 +138,7 @@ static void chains_begin_far_apart(void **state)
     chain_stage_free(s);
     tree_table_clear(&t);
     assert_int_equal(t.count, 0);
-    add(&t, near, 0, 0); /* a cleared table is one again */
+    add(&t, near, 0, 0);                                         /* a cleared table is one again */
     assert_int_equal(chain_starts(NULL, &t, 30), ART_ERR_USAGE); /* no peak */
     tree_table_free(&t);
     branch_posterior_free(&posterior);

@@ -107,6 +107,14 @@ static int advance_final(collapsed_run *c, diag *d)
 
 /* ---- diffuse posteriors ---- */
 
+/* Whether the rounds have ended with a table that lacks trees of weight. */
+static bool is_incomplete(const collapsed_run *c)
+{
+    const rounds *r = c->rounds;
+    return r->stage == ROUNDS_DONE && !c->final && !c->is_cut && !c->finish_now &&
+           !rounds_is_complete(r, &r->round[r->n_rounds - 1]);
+}
+
 /* Whether the search has shown, in its first round, that no table will hold the posterior; or has
  * taken its share of a time limit. */
 static bool is_diffuse(const collapsed_run *c)
@@ -133,6 +141,7 @@ static int begin_chains(collapsed_run *c)
     int status = create_chains(c);
     if (!status)
         status = chain_starts(c->chains, &c->rounds->table, c->set.route.window);
+    c->way_reported = false;
     if (!status)
         tree_table_clear(&c->rounds->table); /* chains and checkpoints do without it */
     return status;
@@ -172,7 +181,7 @@ static int advance_answer(collapsed_run *c)
 static int advance(run *r, diag *d)
 {
     collapsed_run *c = (collapsed_run *)r;
-    if (!c->chains && is_diffuse(c))
+    if (!c->chains && (is_diffuse(c) || is_incomplete(c)))
         return begin_chains(c);
     if (c->chains)
         return c->chains->is_done ? advance_answer(c) : advance_chains(c);
@@ -272,7 +281,7 @@ static void report_way(collapsed_run *c, run_report *out)
     const rounds *r = c->rounds;
     if (c->way_reported || (!c->chains && r->stage == ROUNDS_EXPLORE && !r->n_rounds))
         return;
-    c->way_reported = true;
+    c->way_reported = true; /* a table that proves incomplete is a case of its own: begin_chains */
     way_words(out->text, r, c->chains, r->finish_now);
 }
 

@@ -17,6 +17,11 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
     if (chains && n_taxa > r->set.route.table_taxa)
         snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d): %s", n_taxa,
                  r->set.route.table_taxa, INSTEAD);
+    else if (chains && r->n_rounds > 0)
+        snprintf(
+            text, RUN_WORDS,
+            "The table of trees is not complete: draws still find others of weight. Therefore %s",
+            INSTEAD);
     else if (chains && tree_search_counts(r->search)->expanded < r->set.route.expansions)
         snprintf(text, RUN_WORDS,
                  "The search has not come to an end in its share of the time limit: %s", INSTEAD);
