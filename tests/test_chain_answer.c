@@ -179,7 +179,12 @@ static void small_cases_are_exact(void **state)
     small_alignment_init(&six, 6,
                          (const char *[]){"AAGTC", "AAGTC", "AATTC", "AATTA", "CATTC", "CAGTA"});
     small_alignment_init(&same, 6, (const char *[]){"AG", "AG", "AG", "AG", "AG", "AG"});
-    for (uint64_t seed = 1; seed <= 2; seed++) {
+#ifdef ART_SANITIZED /* ten times slower: less of the same */
+    enum { SEEDS = 1 };
+#else
+    enum { SEEDS = 2 };
+#endif
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         check_exact(&five.a, seed);
         check_exact(&six.a, seed);
         check_exact(&same.a, seed);
@@ -268,7 +273,6 @@ static void a_resumed_run_is_the_same(void **state)
         load(&next, &s);
         bench_free(&b);
         b = next;
-        b.chains->states.n_chains = set.chains.chains;
         pieces++;
     }
     assert_true(pieces > 8);
