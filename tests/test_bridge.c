@@ -68,7 +68,8 @@ static sample sample_of(const toy *t, size_t draws, size_t chains, size_t states
 static bridge_estimate bridge_free_sample(sample s)
 {
     bridge_estimate b;
-    check_status(bridge_of(&b, s.draw, s.n_draws, s.state, s.n_chains, s.n_states));
+    check_status(
+        bridge_of(&b, s.draw, s.n_draws, (double)s.n_draws, s.state, s.n_chains, s.n_states));
     free(s.draw);
     free(s.state);
     return b;
@@ -143,7 +144,8 @@ static void pooled_weights(void **state)
     enum { N = 20000 };
     sample s = sample_of(&t, N, 2, N / 2, 1, 9);
     bridge_estimate b;
-    check_status(bridge_of(&b, s.draw, s.n_draws, s.state, s.n_chains, s.n_states));
+    check_status(
+        bridge_of(&b, s.draw, s.n_draws, (double)s.n_draws, s.state, s.n_chains, s.n_states));
     double all = 0, high = 0, exact = 0;
     for (int i = 0; i < N; i++) {
         const double from_draw = (1 - b.share) / N * bridge_weight(&b, s.draw[i]);
@@ -161,24 +163,44 @@ static void pooled_weights(void **state)
     free(s.state);
 }
 
+/* A few draws tell what the part of the states in the error will be with many. */
+static void planned_draws(void **state)
+{
+    (void)state;
+    toy t;
+    toy_init(&t, 6);
+    sample many = sample_of(&t, 20000, 4, 300, 1, 5);
+    bridge_estimate with_many, with_few, as_if;
+    check_status(bridge_of(&with_many, many.draw, 20000, 20000, many.state, 4, 300));
+    check_status(bridge_of(&with_few, many.draw, 200, 200, many.state, 4, 300));
+    check_status(bridge_of(&as_if, many.draw, 200, 20000, many.state, 4, 300));
+    check_near(as_if.state_error / with_many.state_error, 1, 0.3);
+    assert_true(with_few.state_error > 2 * with_many.state_error);
+    free(many.draw);
+    free(many.state);
+}
+
 static void too_little_is_not_known(void **state)
 {
     (void)state;
     bridge_estimate b;
     const double one[8] = {0, 1, 2, 3, 4, 5, 6, 7}, none[2] = {-HUGE_VAL, -HUGE_VAL};
-    check_status(bridge_of(&b, one, 1, one, 2, 4));
+    check_status(bridge_of(&b, one, 1, 1, one, 2, 4));
     assert_true(isnan(b.log_sum) && isinf(b.error));
-    check_status(bridge_of(&b, one, 8, one, 1, 3));
+    check_status(bridge_of(&b, one, 8, 8, one, 1, 3));
     assert_true(isnan(b.log_sum) && isinf(b.error));
-    check_status(bridge_of(&b, none, 2, one, 2, 4));
+    check_status(bridge_of(&b, none, 2, 2, one, 2, 4));
     assert_true(isnan(b.log_sum) && isinf(b.error));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_calibrated),     cmocka_unit_test(equal_distributions_overlap),
-        cmocka_unit_test(chains_apart_count_little), cmocka_unit_test(pooled_weights),
+        cmocka_unit_test(errors_are_calibrated),
+        cmocka_unit_test(equal_distributions_overlap),
+        cmocka_unit_test(chains_apart_count_little),
+        cmocka_unit_test(pooled_weights),
+        cmocka_unit_test(planned_draws),
         cmocka_unit_test(too_little_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

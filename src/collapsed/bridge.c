@@ -94,8 +94,8 @@ static double start(const samples *x)
     return top + log(sum);
 }
 
-int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, const double *state,
-              size_t n_chains, size_t n_states)
+int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, double planned,
+              const double *state, size_t n_chains, size_t n_states)
 {
     samples x = {draw, state, n_draws, n_chains, n_states, 0.5, 0.5};
     *out = (bridge_estimate){NAN, INFINITY, INFINITY, INFINITY, 0, 0, 1};
@@ -114,7 +114,7 @@ int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, const do
         out->draw_error = sqrt(from.variance / (double)n_draws);
         out->overlap = fmin(1, from.mean);
         if (round == 0)
-            x.s = fmax(0.01, fmin(0.99, out->states / (out->states + (double)n_draws)));
+            x.s = fmax(0.01, fmin(0.99, out->states / (out->states + planned)));
         x.t = 1 - x.s;
     }
     out->error = hypot(out->draw_error, out->state_error);

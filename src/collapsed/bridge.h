@@ -34,9 +34,11 @@ typedef struct bridge_estimate {
  * has this many times the probability in the posterior that it has there: at most 1 / s. */
 double bridge_weight(const bridge_estimate *b, double log_w);
 
-/* log w of the draws [n_draws] (-inf is fine) and of the states [n_chains][n_states]. Everything is
- * NaN or infinite if a sample is too small (fewer than 2 draws, 4 states). ART_ERR_NOMEM. */
-int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, const double *state,
-              size_t n_chains, size_t n_states);
+/* log w of the draws [n_draws] (-inf is fine) and of the states [n_chains][n_states]. `planned` is
+ * the number of draws that decides about the shares: n_draws, or more if a few of them are to tell
+ * what the error of the states will be with many. Everything is NaN or infinite if a sample is too
+ * small (fewer than 2 draws, 4 states). ART_ERR_NOMEM. */
+int bridge_of(bridge_estimate *out, const double *draw, size_t n_draws, double planned,
+              const double *state, size_t n_chains, size_t n_states);
 
 #endif

@@ -45,11 +45,20 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
 }
 
 /* Fewer trees where each costs more, by the square of the taxa. */
+static int fewer(const collapsed_settings *set, int most, int least, int n_taxa)
+{
+    const affordable_settings bound = {.taxa = set->affordable.taxa, .least = (size_t)least};
+    return (int)affordable_trees(&bound, (size_t)most, n_taxa, 2);
+}
+
 static int affordable(const chain_answer *a, int most, int least)
 {
-    const affordable_settings set = {.taxa = a->set.affordable.taxa, .least = (size_t)least};
-    const size_t n = affordable_trees(&set, (size_t)most, a->chains->problem->n_taxa, 2);
-    return (int)n;
+    return fewer(&a->set, most, least, a->chains->problem->n_taxa);
+}
+
+int chain_answer_pass(const collapsed_settings *set, int n_taxa)
+{
+    return fewer(set, set->answer.draws, set->answer.least_draws, n_taxa);
 }
 
 int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,
@@ -62,7 +71,7 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     a->chains = chains;
     a->names = names;
     a->set = *set;
-    a->pass_draws = affordable(a, set->answer.draws, set->answer.least_draws);
+    a->pass_draws = chain_answer_pass(set, chains->problem->n_taxa);
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (status)
@@ -191,7 +200,7 @@ int chain_answer_bridge(bridge_estimate *out, const chain_answer *a)
         return ART_ERR_NOMEM;
     for (size_t i = 0; i < a->n_draws; i++)
         weight[i] = a->laplace[i] - a->log_q[i];
-    int status = chain_stage_bridge(out, a->chains, weight, a->n_draws);
+    int status = chain_stage_bridge(out, a->chains, weight, a->n_draws, (double)a->n_draws);
     free(weight);
     return status;
 }

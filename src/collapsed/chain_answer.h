@@ -79,6 +79,9 @@ typedef struct chain_check {
     double ratio_error;   /* of the mean of u */
 } chain_check;
 
+/* Draws of a pass: fewer with many taxa. */
+int chain_answer_pass(const collapsed_settings *set, int n_taxa);
+
 /* The stage is done and borrowed, as are the names. */
 int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,
                         const collapsed_settings *set);

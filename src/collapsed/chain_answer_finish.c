@@ -1,4 +1,5 @@
 #include "artreeformer.h"
+#include "base/key_table.h"
 #include "base/mem.h"
 #include "collapsed/chain_splits.h"
 #include "train/importance_weights.h"
@@ -22,9 +23,34 @@ static double stands_for(const chain_answer *a, const picked_tree *t)
     return chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
 }
 
+/* The variance of the mean of u: trees of the same topology share what the approximation is off by,
+ * so that they count as one. */
+static int ratio_variance(double *variance, const chain_answer *a, const ratio_estimate *r)
+{
+    key_table trees;
+    const size_t n = a->next;
+    double *sum = mem_zeros(n + 1, sizeof *sum);
+    int status = sum ? ART_OK : ART_ERR_NOMEM;
+    key_table_init(&trees, a->chains->states.n_decisions * sizeof(int32_t));
+    for (size_t i = 0; i < n && !status; i++) {
+        size_t at;
+        status = key_table_add(&trees, chain_answer_tree(a, (size_t)a->pick[i].tree).decision, &at);
+        if (!status)
+            sum[at] += stands_for(a, &a->pick[i]) / r->stands *
+                       (exp(a->pick[i].log_ratio - r->log_mean) - 1);
+    }
+    *variance = 0;
+    for (size_t i = 0; i < trees.count && !status; i++)
+        *variance += sum[i] * sum[i];
+    *variance *= trees.count > 1 ? (double)trees.count / (double)(trees.count - 1) : HUGE_VAL;
+    key_table_free(&trees);
+    free(sum);
+    return status;
+}
+
 static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
 {
-    double top = -HUGE_VAL, sum = 0, squares = 0;
+    double top = -HUGE_VAL, sum = 0, variance;
     double *u = mem_zeros(2 * a->next + 1, sizeof *u);
     *out = (ratio_estimate){.log_mean = NAN, .error = INFINITY, .k = INFINITY};
     if (!u)
@@ -36,17 +62,12 @@ static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
     }
     for (size_t i = 0; i < a->next; i++)
         sum += stands_for(a, &a->pick[i]) * exp(u[i] - top);
-    const double mean = sum / out->stands;
-    for (size_t i = 0; i < a->next; i++) {
-        const double off = stands_for(a, &a->pick[i]) * (exp(u[i] - top) / mean - 1) / out->stands;
-        squares += off * off;
-    }
-    out->log_mean = top + log(mean);
+    out->log_mean = top + log(sum / out->stands);
     out->k = weights_pareto_k(u, u + a->next, (int)a->next);
-    if (a->next > 1)
-        out->error = sqrt(squares * (double)a->next / (double)(a->next - 1));
     free(u);
-    return ART_OK;
+    const int status = ratio_variance(&variance, a, out);
+    out->error = sqrt(variance);
+    return status;
 }
 
 /* The effective number of the states that are used, by their splits. */

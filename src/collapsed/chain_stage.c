@@ -247,7 +247,7 @@ size_t chain_stage_fresh(const chain_stage *s)
 }
 
 int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
-                       size_t n_draws)
+                       size_t n_draws, double planned)
 {
     const chain_states *x = &s->states;
     const size_t fresh = chain_stage_fresh(s), each = x->count - fresh;
@@ -259,7 +259,7 @@ int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double 
             state[(size_t)c * each + i] =
                 chain_states_laplace(x, c, fresh + i) -
                 tree_proposal_log_q(s->proposal, chain_states_tree(x, c, fresh + i));
-    int status = bridge_of(out, draw, n_draws, state, (size_t)x->n_chains, each);
+    int status = bridge_of(out, draw, n_draws, planned, state, (size_t)x->n_chains, each);
     free(state);
     return status;
 }
@@ -322,7 +322,8 @@ static int end_round(chain_stage *s)
     if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
         status = refit(s, s->states.count * 5 / 8);
     if (!status && s->proposal)
-        status = chain_stage_bridge(&bridge, s, s->pilot, (size_t)s->set.pilot_draws);
+        status = chain_stage_bridge(&bridge, s, s->pilot, (size_t)s->set.pilot_draws,
+                                    s->set.planned_draws);
     r.log_sum = bridge.log_sum;
     r.overlap = bridge.overlap;
     r.error = bridge.state_error;

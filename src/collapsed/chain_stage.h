@@ -128,7 +128,7 @@ size_t chain_stage_fresh(const chain_stage *s);
  * density.
  */
 int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
-                       size_t n_draws);
+                       size_t n_draws, double planned);
 
 /* The last round that has ended; NULL if there is none. */
 const chain_round *chain_stage_last(const chain_stage *s);

@@ -85,7 +85,7 @@ int chain_starts(chain_stage *s, const tree_table *t, double window)
     int status = choice_init(&c, t, window);
     if (!length)
         status = ART_ERR_NOMEM;
-    for (int i = 0; i < s->set.chains && !status; i++) {
+    for (int i = 0; !status && i < s->set.chains; i++) {
         peak *p = choose(&c, i % 2 == 1);
         take(&c, p);
         tree_table_lengths(length, t, p->tree);

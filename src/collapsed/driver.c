@@ -397,6 +397,8 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
         c->set.search.starts = settings->route.starts;
         c->set.search.start_batch = settings->route.start_batch;
     }
+    c->set.chains.planned_draws =
+        settings->answer.least_passes * chain_answer_pass(settings, problem->posterior->n_taxa);
     c->set.chains.error = settings->error * M_SQRT1_2; /* half of the variance is for the draws */
     c->value = NAN;
     interrupt_init(&c->stop);

@@ -172,7 +172,8 @@ json_t *table_facts(const rounds *r, const answer *found)
     json_t *own = json_pack("{s:I, s:I, s:I, s:o}", "steps", (json_int_t)network_fit_steps(&r->fit),
                             "table_trees", (json_int_t)r->table.count, "table_evicted",
                             (json_int_t)r->table.evicted, "rounds", all);
-    return merged(common_facts(r, NULL, found), with_numbers(own, number, 3));
+    return merged(common_facts(r, NULL, found),
+                  with_numbers(own, number, sizeof number / sizeof *number));
 }
 
 json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_check *check,
@@ -180,11 +181,14 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
 {
     const named number[] = {{"overlap", check->overlap},
                             {"effective_draws", check->draw_ess},
-                            {"effective_states", check->state_ess}};
+                            {"effective_states", check->state_ess},
+                            {"se_trees", check->tree_error},
+                            {"se_lengths", check->ratio_error}};
     json_t *all = json_array();
     for (int i = 0; i < chains->n_rounds; i++)
         json_array_append_new(all, chain_round_json(&chains->round[i]));
     json_t *own = json_pack("{s:i, s:I, s:o}", "chains", chains->set.chains, "chain_blocks",
                             (json_int_t)chains->blocks, "chain_rounds", all);
-    return merged(common_facts(r, chains, found), with_numbers(own, number, 3));
+    return merged(common_facts(r, chains, found),
+                  with_numbers(own, number, sizeof number / sizeof *number));
 }

@@ -129,6 +129,7 @@ static chain_stage_settings chain_stage_defaults(void)
         .most_states = 8192,
         .pilot_draws = 256,
         .pilot_tolerance = BRANCH_TOLERANCE,
+        .planned_draws = 8000,
         .asdsf = 0.01,
         .r_hat = 1.05,
         .error = 0.014,

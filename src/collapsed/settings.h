@@ -194,6 +194,7 @@ typedef struct chain_stage_settings {
     size_t most_states;     /* .. and at most; even */
     int pilot_draws;        /* from the density after every round, fewer with many taxa */
     double pilot_tolerance; /* nats, of their modes */
+    double planned_draws; /* that the results will have: what the states are worth depends on it */
     /* Criteria for the end. */
     double asdsf; /* average standard deviation of split frequencies between the chains: the
                      customary limit */
