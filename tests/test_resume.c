@@ -406,7 +406,10 @@ static void collapsed_killed_and_resumed(void **state)
 static void chains_killed_and_resumed(void **state)
 {
     (void)state;
-    check_kills("chains", 8, 160, 24);
+#ifdef ART_SANITIZED /* minutes; test_chain_answer does the same within one process */
+    skip();
+#endif
+    check_kills("chains", 3, 500, 24);
 }
 
 /* SIGKILL at any instant, also between two pieces and while files are written. What such a run

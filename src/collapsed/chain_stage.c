@@ -44,10 +44,20 @@ static int init_states(chain_states *x, const branch_posterior *p, const chain_s
     return x->decision && x->laplace ? ART_OK : ART_ERR_NOMEM;
 }
 
+/* The number up to set->whole_taxa taxa; with more, less by the given power, but `least`. */
+static int scaled(int number, int least, int n_taxa, const chain_stage_settings *set, int power)
+{
+    double part = number;
+    for (int i = 0; i < power && n_taxa > set->whole_taxa; i++)
+        part *= (double)set->whole_taxa / n_taxa;
+    return part > least ? (int)part : least < number ? least : number;
+}
+
 static int create_chains(chain_stage *s)
 {
     chain_settings chain = s->set.chain;
     chain.jump = s->problem->n_taxa <= s->set.jump_taxa ? s->set.chain.jump : 0;
+    chain.block = scaled(s->set.chain.block, s->set.least_block, s->problem->n_taxa, &s->set, 1);
     chain.jumps = (chain_jumps){propose_jump, jump_log_q, s};
     const chains_settings set = {
         .chain = chain, .seed = s->seed, .ladders = s->set.chains, .temperatures = 1};
@@ -71,10 +81,14 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     s->seed = seed;
     s->team = team;
     s->threads = threads;
+    /* where there are no jumps, draws are of little use: a few show it */
+    s->set.pilot_draws =
+        scaled(set->pilot_draws, problem->n_taxa > set->jump_taxa ? 4 : set->least_pilots,
+               problem->n_taxa, set, 2);
     s->wanted = set->first_blocks;
     s->guess_decision = mem_zeros((size_t)problem->n_taxa - 3, sizeof *s->guess_decision);
     s->guess_length = mem_zeros((size_t)problem->n_edges, sizeof *s->guess_length);
-    s->pilot = mem_zeros((size_t)set->pilot_draws, sizeof *s->pilot);
+    s->pilot = mem_zeros((size_t)s->set.pilot_draws, sizeof *s->pilot);
     int status = s->guess_decision && s->guess_length && s->pilot
                      ? init_states(&s->states, problem, set)
                      : ART_ERR_NOMEM;

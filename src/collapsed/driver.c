@@ -142,8 +142,10 @@ static int begin_chains(collapsed_run *c)
     if (!status)
         status = chain_starts(c->chains, &c->rounds->table, c->set.route.window);
     c->way_reported = false;
-    if (!status)
-        tree_table_clear(&c->rounds->table); /* chains and checkpoints do without it */
+    if (!status) { /* chains and checkpoints do without */
+        tree_table_clear(&c->rounds->table);
+        tree_search_release(c->rounds->search);
+    }
     return status;
 }
 

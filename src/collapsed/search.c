@@ -126,17 +126,23 @@ out:
     return status;
 }
 
+void tree_search_release(tree_search *x)
+{
+    for (int i = 0; x->worker && i < pool_threads(x->threads); i++)
+        search_worker_free(&x->worker[i]);
+    free(x->worker);
+    x->worker = NULL;
+}
+
 void tree_search_free(tree_search *x)
 {
     if (!x)
         return;
-    for (int i = 0; x->worker && i < pool_threads(x->threads); i++)
-        search_worker_free(&x->worker[i]);
+    tree_search_release(x);
     for (int i = 0; x->parent && i < x->set.batch; i++)
         fitted_tree_free(&x->parent[i]);
     for (int i = 0; x->result && i < CHUNK; i++)
         fitted_tree_free(&x->result[i]);
-    free(x->worker);
     free(x->parent);
     free(x->list);
     free(x->neighbours);

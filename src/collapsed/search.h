@@ -52,6 +52,9 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
                        pool *threads);
 void tree_search_free(tree_search *x); /* NULL is fine */
 
+/* Gives the memory of the threads back. The search cannot go on; what it has counted stays. */
+void tree_search_release(tree_search *x);
+
 /* Bytes that the search allocates, without the table. */
 size_t tree_search_memory(const branch_posterior *problem, const search_settings *settings,
                           int n_threads);

@@ -192,6 +192,10 @@ typedef struct chain_stage_settings {
     size_t memory;          /* bytes for the states of all chains, .. */
     size_t least_states;    /* .. but at least so many of each .. */
     size_t most_states;     /* .. and at most; even */
+    int whole_taxa;         /* up to so many, blocks and pilot draws are whole; with more .. */
+    int least_block;        /* .. blocks have fewer steps, each of which then changes more; at least
+                               so many .. */
+    int least_pilots;       /* .. and there are fewer pilot draws, as each costs more */
     int pilot_draws;        /* from the density after every round, fewer with many taxa */
     double pilot_tolerance; /* nats, of their modes */
     double planned_draws; /* that the results will have: what the states are worth depends on it */
