@@ -71,7 +71,8 @@ static void place_open_simulated(place *p)
     simulate(p, 10, 150);
 }
 
-/* Few sites, so that no table holds the posterior: chains over topologies. */
+/* Few sites, so that no table holds the posterior: chains over topologies. Without any time they
+ * are as short as can be; test_chain_answer resumes longer ones. */
 static void place_open_diffuse(place *p)
 {
     simulate(p, 16, 8);
@@ -95,7 +96,7 @@ static const struct kind {
     {"parsimony", "parsimony", TRAINING},
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
-    {"chains", "infer", "--branch-hidden 8 --se 0.2 --evidence-particles 50"},
+    {"chains", "infer", "--branch-hidden 8 --time-limit 0.001 --evidence-particles 50"},
 };
 
 static void place_open_for(place *p, const char *command)
@@ -255,7 +256,7 @@ static void same_metrics(const char *a, const char *b)
     for (int line = 1;; line++) {
         size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
         if (n == 0 || m == 0) {
-            assert_true(n == m && line > 3);
+            assert_true(n == m && line > 1); /* there is something to compare */
             return;
         }
         char *x = strndup(a, n), *y = strndup(b, m);
@@ -406,10 +407,7 @@ static void collapsed_killed_and_resumed(void **state)
 static void chains_killed_and_resumed(void **state)
 {
     (void)state;
-#ifdef ART_SANITIZED /* minutes; test_chain_answer does the same within one process */
-    skip();
-#endif
-    check_kills("chains", 3, 500, 24);
+    check_kills("chains", 6, 16, 24);
 }
 
 /* SIGKILL at any instant, also between two pieces and while files are written. What such a run

@@ -422,8 +422,9 @@ static void pick_fields(chain_answer *a, saved_state *s)
 int chain_answer_fields(chain_answer *a, saved_state *s)
 {
     const size_t before = state_group(s, "answer");
-    bool picks = a->stage != CHAIN_ANSWER_DRAWS;
+    bool picks = a->stage != CHAIN_ANSWER_DRAWS, is_done = a->stage == CHAIN_ANSWER_DONE;
     state_bool(s, "picks", &picks);
+    state_bool(s, "is_done", &is_done);
     state_i64_in(s, "failed", &a->failed, 0, INT64_MAX);
     state_log_mean(s, "mean", &a->mean);
     a->n_draws = state_rows(s, "laplace", a->n_draws, 1);
@@ -436,6 +437,10 @@ int chain_answer_fields(chain_answer *a, saved_state *s)
     }
     if (!s->status && picks)
         pick_fields(a, s);
+    if (state_loaded(s) && is_done && a->next == 0)
+        state_refuse(s, "results without a single tree");
+    else if (state_loaded(s) && is_done)
+        a->stage = CHAIN_ANSWER_DONE;
     state_group_end(s, before);
     return s->status;
 }
