@@ -74,8 +74,13 @@ static pair sums_of(const split_table *t, const uint64_t *bits)
     return at < 0 ? (pair){0, 0} : (pair){t->weight[at], t->variance[at]};
 }
 
-/* The variance of the mean of y over the states. A split that all states have, or none, may be one
- * that they have not seen change: half a tree is added to both sides. */
+/* Rare splits come and go together, so that the states have seen fewer independent cases of them
+ * than their number says: half a tree is added to both sides, as to one in RARE of the effective
+ * states, and the variance of one is at least that, or RARE_VARIANCE if that is less. It also
+ * covers splits that all states have, or none. */
+static const double RARE = 20, RARE_VARIANCE = 0.05;
+
+/* The variance of the mean of y over the states. */
 static double state_variance(const sums *s, const uint64_t *bits, double share, double c,
                              double ess)
 {
@@ -96,8 +101,9 @@ static double state_variance(const sums *s, const uint64_t *bits, double share, 
     }
     for (int k = 0; k < n; k++)
         between += (mean[k] - all) * (mean[k] - all) / (n * (n - 1.0));
-    const double least = (ess * frequency + 0.5) / (ess + 1);
-    const double within = fmax(squares - all * all, share * share * least * (1 - least)) / ess;
+    const double seen = ess / RARE, rare = (seen * frequency + 0.5) / (seen + 1);
+    const double least = fmin(rare * (1 - rare), RARE_VARIANCE);
+    const double within = fmax(squares - all * all, least) / ess;
     return fmax(within, between);
 }
 
