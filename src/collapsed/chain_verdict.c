@@ -32,9 +32,10 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
     if (check->overlap < set->overlap) {
         verdict_warn(
             v, false,
-            "The log marginal likelihood has no error bar: draws of the density of clades "
-            "are too different from the chains (overlap %.2g). The probabilities of splits "
-            "do not depend on it.",
+            "Do not use the log marginal likelihood, nor the probabilities of whole trees: draws "
+            "of "
+            "the density of clades are too different from the chains (overlap %.2g), so it "
+            "may be off by several units. The probabilities of splits do not depend on it.",
             check->overlap);
         v->has_evidence_error = false;
     } else if (check->pareto_k < VERDICT_PARETO_K && fabs(check->forward) > set->errors * error) {
@@ -46,11 +47,17 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
             check->forward, fabs(check->forward) / error);
     }
     if (check->ratio_k >= VERDICT_PARETO_K) {
-        verdict_warn(
-            v, false,
-            "The log marginal likelihood has no error bar: the branch lengths of some trees "
-            "are far from the approximation that they are drawn from (Pareto k %.2f).",
-            check->ratio_k);
+        if (isinf(check->ratio_k))
+            verdict_warn(
+                v, false,
+                "The log marginal likelihood has no error bar: branch lengths were drawn for "
+                "too few trees. Run longer.");
+        else
+            verdict_warn(v, false,
+                         "The log marginal likelihood has no error bar: the branch lengths of some "
+                         "trees are far from the approximation that they are drawn from (Pareto k "
+                         "%.2f).",
+                         check->ratio_k);
         v->has_evidence_error = false;
     }
 }
