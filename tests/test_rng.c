@@ -67,12 +67,43 @@ static void moments(void **state)
     check_near((double)low / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
 }
 
+/* Of x and x^2, five standard errors: E x^k = a (a + 1) .. (a + k - 1). And of log x, whose mean is
+ * digamma(a) and whose variance is trigamma(a): it tells apart what the moments of the small shapes
+ * do not. */
+static void gamma_moments(void **state)
+{
+    (void)state;
+    enum { N = 300000 };
+    static const struct {
+        double shape, digamma, trigamma;
+    } CASES[] = {{0.4, -2.561384544585116, 7.275356590529597},
+                 {1, -0.5772156649015329, 1.6449340668482264},
+                 {2.5, 0.7031566406452432, 0.4903577561002348},
+                 {57, 4.034253689881698, 0.017698653061451318}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        rng r = rng_at(8, RNG_TEST, 0, (uint32_t)i);
+        const double a = CASES[i].shape, square = a * (a + 1), fourth = square * (a + 2) * (a + 3);
+        double sum = 0, squares = 0, logs = 0;
+        for (int k = 0; k < N; k++) {
+            const double x = rng_gamma(&r, a);
+            assert_true(x > 0);
+            sum += x;
+            squares += x * x;
+            logs += log(x);
+        }
+        check_near(sum / N, a, 5 * sqrt(a / N));
+        check_near(squares / N, square, 5 * sqrt((fourth - square * square) / N));
+        check_near(logs / N, CASES[i].digamma, 5 * sqrt(CASES[i].trigamma / N));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(streams_differ_and_repeat),
         cmocka_unit_test(moments),
+        cmocka_unit_test(gamma_moments),
     };
     return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
 }

@@ -56,6 +56,19 @@ double rng_exponential(rng *r)
     return -log(rng_uniform(r));
 }
 
+/* Marsaglia and Tsang 2000: d v of v = (1 + c z)^3, z normal, accepted nearly always. Below 1, a
+ * draw of shape + 1 times u^(1 / shape). */
+double rng_gamma(rng *r, double shape)
+{
+    const double factor = shape < 1 ? pow(rng_uniform(r), 1 / shape) : 1;
+    const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
+    for (;;) {
+        const double z = rng_normal(r), root = 1 + c * z, v = root * root * root;
+        if (root > 0 && log(rng_uniform(r)) < 0.5 * z * z + d - d * v + d * log(v))
+            return factor * d * v;
+    }
+}
+
 uint32_t rng_below(rng *r, uint32_t n)
 {
     uint32_t reject = (uint32_t)-n % n; /* 2^32 mod n: the words that would bias */

@@ -51,6 +51,7 @@ uint32_t rng_u32(rng *r);
 double rng_uniform(rng *r);             /* in the open interval (0, 1), 52 bits */
 double rng_normal(rng *r);              /* standard normal; uses two uniforms, keeps none */
 double rng_exponential(rng *r);         /* mean 1 */
+double rng_gamma(rng *r, double shape); /* mean `shape`, which is above 0; scale 1 */
 uint32_t rng_below(rng *r, uint32_t n); /* uniform in 0..n-1, without bias; n > 0 */
 
 /* One block of Philox4x32-10, for known-answer tests. */
