@@ -222,6 +222,67 @@ static void gamma_categories_have_their_means(void **state)
         }
 }
 
+/* Values of mpmath with 40 digits. */
+static void digamma_is_known(void **state)
+{
+    (void)state;
+    check_close(digamma(1e-3), -1000.57557193181, 1e-14);
+    check_close(digamma(0.4), -2.561384544585116, 1e-14);
+    check_close(digamma(1), -0.5772156649015329, 1e-14);
+    check_close(digamma(2.5), 0.7031566406452432, 1e-14);
+    check_close(digamma(57), 4.034253689881698, 1e-14);
+    check_close(digamma(1000), 6.907255195648812, 1e-14);
+}
+
+static void category_rates_change_with_alpha(void **state)
+{
+    (void)state;
+    /* The same by mpmath: differences of quantiles with 40 digits, which are good to 17. */
+    static const struct {
+        int n;
+        double alpha, slope[8];
+    } known[] = {
+        {4,
+         0.05,
+         {2.8064147952530515e-10, 0.00029418459000927962, 0.60929946360213082,
+          -0.60959364847278158}},
+        {4,
+         0.5,
+         {0.18534686757461476, 0.65282533774140207, 0.72762293374831109, -1.5657951390643279}},
+        {4,
+         3,
+         {0.077361177401965848, 0.055367167479530555, 0.0049398578049093227, -0.13766820268640573}},
+        {4,
+         200,
+         {0.00021713668067680938, 6.4370551660360936e-5, -5.0090629982202497e-5,
+          -0.00023141660235496782}},
+        {8,
+         1,
+         {0.13714110959349801, 0.26191692833335791, 0.30499361768408421, 0.29615587172055735,
+          0.23395518253450107, 0.097434028889465545, -0.1829614245238704, -1.1486353142315937}},
+    };
+    double slope[16], low[16], high[16];
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+        gamma_rate_slopes(slope, known[k].n, known[k].alpha);
+        for (int i = 0; i < known[k].n; i++) /* as the header promises, and small ones too */
+            check_close(slope[i], known[k].slope[i], 1e-9);
+    }
+    /* All of the range, by differences in log alpha: rates have errors of 1e-13. */
+    for (int n = 1; n <= 16; n++)
+        for (double alpha = 1e-3; alpha <= 1e3; alpha *= 1.9) {
+            const double h = 1e-4;
+            gamma_rate_slopes(slope, n, alpha);
+            gamma_rates(low, n, alpha * exp(-h));
+            gamma_rates(high, n, alpha * exp(h));
+            double sum = 0;
+            for (int i = 0; i < n; i++) {
+                check_near(alpha * slope[i], (high[i] - low[i]) / (2 * h), 1e-6);
+                sum += slope[i];
+            }
+            check_near(alpha * sum, 0, 1e-12);
+        }
+}
+
 static void invariant_sites_speed_up_the_others(void **state)
 {
     (void)state;
@@ -410,6 +471,8 @@ int main(void)
         cmocka_unit_test(incomplete_gamma),
         cmocka_unit_test(quantiles_invert_it),
         cmocka_unit_test(gamma_categories_have_their_means),
+        cmocka_unit_test(digamma_is_known),
+        cmocka_unit_test(category_rates_change_with_alpha),
         cmocka_unit_test(invariant_sites_speed_up_the_others),
         cmocka_unit_test(spellings),
         cmocka_unit_test(what_is_printed_reads_back),

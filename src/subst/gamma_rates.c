@@ -3,11 +3,25 @@
 #include <float.h>
 #include <math.h>
 
-/* log Gamma(a); lgamma itself writes a global. */
-static double log_gamma(double a)
+double log_gamma(double a)
 {
     int sign;
     return lgamma_r(a, &sign);
+}
+
+/* Upwards by psi(a) = psi(a + 1) - 1 / a to where the asymptotic series is exact. */
+double digamma(double a)
+{
+    double below = 0;
+    for (; a < 12; a++)
+        below += 1 / a;
+    const double s = 1 / (a * a); /* Bernoulli numbers B_2k / 2k */
+    const double tail =
+        s *
+        (1.0 / 12 -
+         s * (1.0 / 120 -
+              s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s / 12))))));
+    return log(a) - 0.5 / a - tail - below;
 }
 
 /* x^a e^-x / Gamma(a + 1) */
@@ -83,6 +97,39 @@ void gamma_rates(double *rate, int n, double alpha)
     for (int i = 0; i < n; i++) {
         double upto = i == n - 1 ? 1 : gamma_below(alpha + 1, gamma_quantile(alpha, (i + 1.0) / n));
         rate[i] = n * (upto - before);
+        before = upto;
+    }
+}
+
+/* d P(a, x) / d a divided by head(a, x), from the derivative of every term of the series:
+ * (log x - psi(a + 1)) sum t_k - sum t_k (1/(a+1) + .. + 1/(a+k)). The series converges for every
+ * x, and the two parts do not cancel where P is not close to 1. */
+static double below_slope(double a, double x)
+{
+    double sum = 1, harmonic = 0, falling = 0, term = 1;
+    for (double k = a + 1; term > sum * (DBL_EPSILON / 4); k++) {
+        term *= x / k;
+        harmonic += 1 / k;
+        sum += term;
+        falling += term * harmonic;
+    }
+    return (log(x) - digamma(a + 1)) * sum - falling;
+}
+
+/* The quantile x(alpha) moves by x' = -(dP(alpha, x)/dalpha) / density(x), so that P(alpha + 1, x)
+ * changes by its own derivative by the shape and by density(alpha + 1, x) x'. With h = head(alpha,
+ * x), head(alpha + 1, x) = h x / (alpha + 1), density(alpha, x) = h alpha / x and density(alpha +
+ * 1, x) = h: all is h x times a difference that stays precise when x is tiny. */
+void gamma_rate_slopes(double *slope, int n, double alpha)
+{
+    double before = 0;
+    for (int i = 0; i < n; i++) {
+        const double x = i == n - 1 ? 0 : gamma_quantile(alpha, (i + 1.0) / n);
+        double upto = 0; /* of the last cut, which is always 1, and of those that underflow */
+        if (x > 0)
+            upto = head(alpha, x) * x *
+                   (below_slope(alpha + 1, x) / (alpha + 1) - below_slope(alpha, x) / alpha);
+        slope[i] = n * (upto - before);
         before = upto;
     }
 }
