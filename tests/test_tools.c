@@ -132,7 +132,7 @@ static void ape_reads_what_infer_writes(void **state)
         "cat(' contree', Ntip(read.tree('r.contree')), 'con.tre', Ntip(read.nexus('r.con.tre')))\n"
         "cat(' map', Ntip(read.tree('r.map.nwk')), 'trprobs', Ntip(read.nexus('r.trprobs')[[1]]))\n"
         "d <- read.table('r.trace.tsv', header = TRUE)\n"
-        "cat(' trace', dim(d), 'lengths', all(d$tree_length > 0))\n"
+        "cat(' trace', dim(d), 'lengths', all(d$TL > 0))\n"
         "s <- read.delim('r.splits.tsv')\n"
         "cat(' splits', nrow(s) >= 13)\n",
         "trees 20 8 FALSE TRUE|contree 8 con.tre 8|map 8 trprobs 8|trace 20 6 lengths TRUE|splits "

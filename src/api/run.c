@@ -4,7 +4,7 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "io/output.h"
-#include "subst/model_string.h"
+#include "subst/free_model.h"
 #include "train/checkpoint.h"
 #include "train/defaults.h"
 #include "train/drive.h"
@@ -241,13 +241,13 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
     if (!infer_is_valid(&s))
         return ART_ERR_USAGE;
     run_core *c = NULL;
-    subst_model parsed;
+    free_model parsed;
     char text[MODEL_STRING_SIZE] = "";
-    int status = model_string_parse(&parsed, model, &a->data, messages_diag(m));
+    int status = free_model_parse(&parsed, model, &a->data, NULL, messages_diag(m));
     if (status)
         return status;
     const infer_settings plan = infer_plan(&s, a->data.n_taxa, repeats);
-    model_string_print(text, &parsed);
+    free_model_print(text, &parsed);
     status = core_create(&c, s.threads, s.seed);
     if (!status)
         status = set_data(c, a);

@@ -96,7 +96,6 @@ int branch_hessian_create(branch_hessian **out, const branch_posterior *p)
         return ART_ERR_NOMEM;
     }
     lay_out(h, h->memory);
-    transitions_derivative(h->rate, &p->model, 0);
     for (size_t k = 0; k < h->vector; k++)
         h->ones[k] = 1;
     for (size_t k = 0; k < p->tiles * TILE; k++) {
@@ -262,6 +261,7 @@ static void prepare(branch_hessian *h, const branch_solver *s)
 {
     const branch_posterior *p = h->problem;
     const size_t edges = (size_t)p->n_edges;
+    transitions_derivative(h->rate, &p->model, 0);
     for (int32_t i = 0; i < p->n_edges; i++) {
         int32_t v = s->order[i];
         h->place[v] = i;

@@ -51,7 +51,11 @@ static void run_job(void *context, int task, int index)
     if (job->status)
         return;
     job->laplace = t->laplace;
-    topology_evidence_proposal(t, job->shape);
+    if (job->shape == EVIDENCE_DIAGONAL && !job->draws)
+        return; /* all that was asked for */
+    job->status = topology_evidence_proposal(t, job->shape);
+    if (job->status)
+        return;
     job->shrink = t->gauss.shrink;
     if (job->shape == EVIDENCE_FULL)
         job->full_laplace = t->full_laplace;

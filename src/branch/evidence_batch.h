@@ -27,7 +27,7 @@ typedef struct evidence_job {
     int status;          /* ART_ERR_NUMERIC: no mode was found; the rest is then undefined */
     double laplace;      /* diagonal */
     double full_laplace; /* with EVIDENCE_FULL */
-    double shrink;       /* of the proposal (length_proposal.h) */
+    double shrink;       /* of the proposal (length_proposal.h); 0 if there was none */
     log_mean weights;    /* of the draws, added to those of earlier calls */
 } evidence_job;
 

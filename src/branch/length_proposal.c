@@ -1,6 +1,7 @@
 #include "branch/length_proposal.h"
 
 #include "artreeformer.h"
+#include "base/cholesky.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -47,32 +48,6 @@ void length_proposal_set_diagonal(length_proposal *g, const double *mode, const 
     set_peak(g);
 }
 
-static double dot(const double *a, const double *b, ptrdiff_t n)
-{
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (ptrdiff_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-/* The lower triangle of a becomes its Cholesky factor. Returns 0 if a is not clearly positive
- * definite: a pivot that has lost ten digits to cancellation counts as not positive. */
-static int cholesky(double *a, ptrdiff_t n)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t j = 0; j <= i; j++) {
-            double left = a[i * n + j] - dot(a + i * n, a + j * n, j);
-            if (j < i)
-                a[i * n + j] = left / a[j * n + j];
-            else if (left > 1e-10 * a[i * n + i])
-                a[i * n + i] = sqrt(left);
-            else
-                return 0;
-        }
-    return 1;
-}
-
 void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
                          const double *curvature)
 {
@@ -88,7 +63,7 @@ void length_proposal_set(length_proposal *g, const double *mode, const double *h
             for (ptrdiff_t j = 0; j < i; j++)
                 g->factor[i * n + j] = -hessian[i * n + j] * (1 - g->shrink);
         }
-        if (cholesky(g->factor, n))
+        if (cholesky_factor(g->factor, n))
             break;
     }
     set_peak(g);
@@ -124,4 +99,16 @@ double length_proposal_log_density(const length_proposal *g, const double *x)
         square += sum * sum;
     }
     return g->log_peak - 0.5 * square;
+}
+
+void length_proposal_solve(double *v, const length_proposal *g)
+{
+    const ptrdiff_t n = g->n_edges;
+    if (!g->diagonal) {
+        cholesky_forward(v, g->factor, n);
+        cholesky_backward(v, g->factor, n);
+        return;
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        v[i] /= g->factor[i * n + i] * g->factor[i * n + i];
 }

@@ -43,4 +43,7 @@ double length_proposal_draw(double *x, const length_proposal *g, rng *r, double 
 /* log q(x). O(E^2 / 2). */
 double length_proposal_log_density(const length_proposal *g, const double *x);
 
+/* v [E] becomes A^-1 v. O(E^2), diagonal O(E). */
+void length_proposal_solve(double *v, const length_proposal *g);
+
 #endif

@@ -18,6 +18,10 @@
 #define BRANCH_SHORTEST  1e-12
 #define BRANCH_LONGEST   100.0
 
+/* Variance of each coordinate of the free parameters where nothing is known yet: a factor of 1.25. A
+ * search for their mode sets out with it. */
+#define PARAMETER_ROUGH  0.05
+
 typedef struct branch_settings {
     /* The mode (branch_solver.h, branch_edge.h). */
     int sweeps;        /* over all branches, at most: an end where there is no mode to be found */

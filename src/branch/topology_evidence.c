@@ -8,19 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a coordinate, for second derivatives: the gradient is exact, so that its square is the error. */
+static const double DIFFERENCE = 1e-3;
+
 int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
 {
     *out = NULL;
     topology_evidence *t = mem_zeros(1, sizeof *t);
     if (!t)
         return ART_ERR_NOMEM;
-    const size_t edges = (size_t)p->n_edges;
+    const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
     int status;
-    if ((status = branch_solver_create(&t->solver, p)) ||
-        (status = branch_hessian_create(&t->hessian, p)) ||
-        (status = length_proposal_init(&t->gauss, p->n_edges)))
+    t->problem = p;
+    status = n_free ? parameter_mode_create(&t->joint, p) : branch_solver_create(&t->solver, p);
+    if (status)
         goto out;
-    t->second = mem_zeros(edges * (edges + 4), sizeof *t->second);
+    if (t->joint)
+        t->solver = t->joint->solver;
+    if ((status = branch_hessian_create(&t->hessian, t->solver->problem)) ||
+        (status = length_proposal_init(&t->gauss, p->n_edges)) ||
+        (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)))
+        goto out;
+    t->second = mem_zeros(edges * (edges + 5 + n_free), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
@@ -28,6 +37,8 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
     t->curvature = t->mode + edges;
     t->draw = t->curvature + edges;
     t->scratch = t->draw + edges;
+    t->shift = t->scratch + edges;
+    t->mixed = t->shift + edges;
     *out = t;
     return ART_OK;
 out:
@@ -39,86 +50,197 @@ void topology_evidence_free(topology_evidence *t)
 {
     if (!t)
         return;
-    branch_solver_free(t->solver);
+    if (t->joint)
+        parameter_mode_free(t->joint);
+    else
+        branch_solver_free(t->solver);
     branch_hessian_free(t->hessian);
     length_proposal_free(&t->gauss);
+    parameter_proposal_free(&t->parameters);
     free(t->second);
     free(t);
 }
 
 size_t topology_evidence_memory(const branch_posterior *p)
 {
-    const size_t edges = (size_t)p->n_edges;
-    return branch_solver_memory(p) + branch_hessian_memory(p) +
-           (2 * edges + 5) * edges * sizeof(double);
+    const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
+    return (n_free ? parameter_mode_memory(p) : branch_solver_memory(p)) +
+           branch_hessian_memory(p) + (2 * edges + 6 + 2 * n_free) * edges * sizeof(double);
+}
+
+/* The mode that the solver has found. */
+static void take_mode(topology_evidence *t)
+{
+    const branch_solver *s = t->solver;
+    for (int e = 0; e < s->problem->n_edges; e++) {
+        int32_t v = edge_node(e, s->problem->n_taxa);
+        t->mode[e] = s->branch[v].cbrt_length;
+        t->curvature[e] = s->branch[v].curvature;
+    }
 }
 
 int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double *length,
                            double tolerance)
 {
     branch_solver *s = t->solver;
+    if (t->joint)
+        branch_posterior_move(&t->joint->view, t->problem->centre);
     branch_solver_set(s, decision, length);
     int status = branch_solver_mode(s, tolerance);
     if (status)
         return status;
     branch_solver_lengths(length, s);
-    for (int e = 0; e < s->problem->n_edges; e++) {
-        int32_t v = edge_node(e, s->problem->n_taxa);
-        t->mode[e] = s->branch[v].cbrt_length;
-        t->curvature[e] = s->branch[v].curvature;
-    }
+    take_mode(t);
+    t->tolerance = tolerance;
     t->log_density = s->log_density;
     t->laplace = s->laplace;
     return ART_OK;
 }
 
-void topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
+/* Moves lengths and parameters to x [E] and z [p]. */
+static void move(topology_evidence *t, const double *x, const double *z)
+{
+    if (t->joint)
+        branch_posterior_move(&t->joint->view, z);
+    branch_solver_move(t->solver, x);
+}
+
+/* From the mode of the lengths at the centre to the joint mode. */
+static int find_joint_mode(topology_evidence *t)
+{
+    move(t, t->mode, t->problem->centre);
+    int status =
+        parameter_mode_improve(t->joint, t->problem->centre, t->problem->spread, t->tolerance);
+    if (status)
+        return status;
+    take_mode(t);
+    t->log_density = t->joint->log_density;
+    return ART_OK;
+}
+
+/* The second derivatives that have to do with the parameters, by differences of the gradient at the
+ * mode z: t->mixed, and own [p][p]. */
+static void differentiate_parameters(topology_evidence *t, double *own, const double *mode)
+{
+    const int n = t->problem->free.n_free, edges = t->problem->n_edges;
+    double z[FREE_MOST], up[FREE_MOST], down[FREE_MOST];
+    memcpy(z, mode, sizeof z);
+    for (int k = 0; k < n; k++) {
+        double *mixed = t->mixed + (ptrdiff_t)k * edges;
+        z[k] = mode[k] + DIFFERENCE;
+        move(t, t->mode, z);
+        parameter_mode_gradient(t->joint, mixed, up, z);
+        z[k] = mode[k] - DIFFERENCE;
+        move(t, t->mode, z);
+        parameter_mode_gradient(t->joint, t->scratch, down, z);
+        z[k] = mode[k];
+        for (int e = 0; e < edges; e++)
+            mixed[e] = (mixed[e] - t->scratch[e]) / (2 * DIFFERENCE);
+        for (int i = 0; i < n; i++)
+            own[k * n + i] = (up[i] - down[i]) / (2 * DIFFERENCE);
+    }
+}
+
+static void set_lengths(topology_evidence *t, evidence_shape shape, const double *z)
 {
     if (shape == EVIDENCE_DIAGONAL) {
         length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
         return;
     }
-    branch_solver_move(t->solver, t->mode); /* draws may have moved it */
+    move(t, t->mode, z); /* draws may have moved it */
     branch_solver_refresh(t->solver);
     branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
-    t->full_laplace = t->log_density - t->gauss.log_peak;
 }
 
-/* Draws x from the proposal, normal distribution and prior mixed; returns its log density there,
- * -inf if some x is not positive. */
+int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
+{
+    double mode[FREE_MOST], own[FREE_MOST * FREE_MOST];
+    int status = t->joint ? find_joint_mode(t) : ART_OK;
+    if (status)
+        return status;
+    if (t->joint)
+        memcpy(mode, t->joint->z, sizeof mode);
+    set_lengths(t, shape, mode);
+    t->full_laplace = t->log_density - t->gauss.log_peak;
+    if (!t->joint)
+        return ART_OK;
+    differentiate_parameters(t, own, mode);
+    parameter_proposal_set(&t->parameters, mode, t->mixed, own, &t->gauss, t->problem->spread);
+    t->full_laplace -= t->parameters.log_peak;
+    return ART_OK;
+}
+
+/* log(exp a + exp b) */
+static double log_add(double a, double b)
+{
+    return fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+/* The log density of the normal part of the proposal at t->draw and t->z. */
+static double normal_density(topology_evidence *t)
+{
+    if (!t->joint)
+        return length_proposal_log_density(&t->gauss, t->draw);
+    parameter_proposal_shift(t->shift, &t->parameters, t->z);
+    for (int e = 0; e < t->problem->n_edges; e++)
+        t->shift[e] = t->draw[e] - t->shift[e];
+    return length_proposal_log_density(&t->gauss, t->shift) +
+           parameter_proposal_log_density(&t->parameters, t->z);
+}
+
+/* A draw of the normal part, as t->draw and t->z; returns its log density there. */
+static double draw_normal(topology_evidence *t, rng *stream)
+{
+    if (!t->joint)
+        return length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
+    parameter_proposal_draw(t->z, &t->parameters, stream);
+    const double lengths = length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
+    parameter_proposal_shift(t->shift, &t->parameters, t->z);
+    for (int e = 0; e < t->problem->n_edges; e++)
+        t->draw[e] += t->shift[e];
+    return lengths + parameter_proposal_log_density(&t->parameters, t->z);
+}
+
+/* Draws x, and z, from the proposal, normal distribution and prior mixed; returns its log density
+ * there, -inf if some x is not positive. */
 static double propose(topology_evidence *t, rng *stream)
 {
-    const branch_posterior *p = t->solver->problem;
+    const branch_posterior *p = t->problem;
     const int edges = p->n_edges;
     const double part = p->set.prior_draws / edges;
     double normal;
     if (rng_uniform(stream) < part) {
         length_prior_draw(t->draw, edges, p->prior, stream);
-        normal = length_proposal_log_density(&t->gauss, t->draw);
+        if (t->joint)
+            free_model_draw(t->z, &p->free, stream);
+        normal = normal_density(t);
     } else {
-        normal = length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
+        normal = draw_normal(t, stream);
         for (int e = 0; e < edges; e++)
             if (!(t->draw[e] > 0))
                 return -HUGE_VAL;
     }
-    const double a = log1p(-part) + normal;
-    const double b = log(part) + length_prior_log_joint(p->prior, t->draw, edges);
-    return fmax(a, b) + log1p(exp(-fabs(a - b)));
+    double prior = length_prior_log_joint(p->prior, t->draw, edges);
+    if (t->joint)
+        prior += free_model_log_prior(&p->free, t->z);
+    return log_add(log1p(-part) + normal, log(part) + prior);
 }
 
 void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
                               rng stream)
 {
     branch_solver *s = t->solver;
-    const int edges = s->problem->n_edges;
+    const int edges = s->problem->n_edges, n_free = t->problem->free.n_free;
     for (int i = 0; i < draws; i++) {
         const double proposed = propose(t, &stream);
         double likelihood = -HUGE_VAL, weight = -HUGE_VAL;
         if (isfinite(proposed)) {
-            branch_solver_move(s, t->draw);
+            move(t, t->draw, t->z);
             likelihood = branch_solver_value(s);
             weight = branch_solver_density(s, likelihood) - proposed;
+            if (t->joint)
+                weight += free_model_log_prior(&t->problem->free, t->z);
         } else {
             memset(t->draw, 0, (size_t)edges * sizeof *t->draw);
         }
@@ -129,5 +251,7 @@ void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws ou
             out.log_likelihood[i] = likelihood;
         for (int e = 0; out.length && e < edges; e++)
             out.length[(ptrdiff_t)i * edges + e] = length_scale_length(t->draw[e]);
+        for (int k = 0; out.parameter && k < n_free; k++)
+            out.parameter[(ptrdiff_t)i * n_free + k] = t->z[k];
     }
 }

@@ -27,6 +27,11 @@
  *     g = log_mean_value(&m), error = log_mean_error(&m);
  *     topology_evidence_free(t);
  *
+ * With free parameters (branch_posterior.h) the evidence has them integrated out too. The mode and the
+ * diagonal approximation are those at the problem's centre, where all topologies are compared; the
+ * proposal then goes on to the joint mode of lengths and parameters, the full approximation is that of
+ * the joint integral, and draws are of both (parameter_proposal.h).
+ *
  * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
 #define BRANCH_TOPOLOGY_EVIDENCE_H
@@ -35,6 +40,8 @@
 #include "branch/length_proposal.h"
 #include "branch/branch_hessian.h"
 #include "branch/branch_solver.h"
+#include "branch/parameter_mode.h"
+#include "branch/parameter_proposal.h"
 
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
@@ -42,16 +49,23 @@ typedef enum evidence_shape {
 } evidence_shape;
 
 typedef struct topology_evidence {
-    branch_solver *solver;
+    const branch_posterior *problem;
+    parameter_mode *joint; /* NULL without free parameters */
+    branch_solver *solver; /* that of joint, if there is one */
     branch_hessian *hessian;
     length_proposal gauss;
+    parameter_proposal parameters; /* with free parameters */
+    double *mixed;                 /* [p][E] second derivatives by parameters and lengths */
     double *second;      /* [E][E] of the Hessian */
     double *mode;        /* [E] x, by edge number */
     double *curvature;   /* [E] */
     double *draw;        /* [E] */
     double *scratch;     /* [E] */
-    double log_density;  /* f at the mode */
-    double laplace;      /* diagonal */
+    double *shift;       /* [E] of the lengths' mode with the parameters */
+    double z[FREE_MOST]; /* of the last draw */
+    double tolerance;    /* of the last mode */
+    double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
+    double laplace;      /* diagonal, at the centre */
     double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL */
 } topology_evidence;
 
@@ -68,8 +82,9 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
                            double tolerance);
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
- * Hessian. */
-void topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
+ * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
+ * topology_evidence_mode, and 2 p gradients are computed there. ART_ERR_NUMERIC if there is none. */
+int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
 /* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have
  * log_weight and log_likelihood -inf and length 0. Each array may be NULL. */
@@ -77,6 +92,7 @@ typedef struct length_draws {
     double *length;         /* [draws][E] */
     double *log_weight;     /* [draws] */
     double *log_likelihood; /* [draws] */
+    double *parameter;      /* [draws][p] z */
 } length_draws;
 
 /* Draws lengths from the proposal and adds their weights to m, which may hold earlier ones. One

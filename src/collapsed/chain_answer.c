@@ -74,6 +74,8 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     a->pass_draws = chain_answer_pass(set, chains->problem->n_taxa);
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
+    if (!status && chains->problem->free.n_free)
+        status = posterior_set_model(&a->posterior, &chains->problem->free);
     if (status)
         chain_answer_free(a);
     else
@@ -130,6 +132,7 @@ typedef struct piece {
     double *drawn;      /* [CHUNK][JOB_LENGTHS * length_draws][E] */
     double *log_weight; /* [CHUNK][JOB_LENGTHS * length_draws] */
     double *log_likelihood;
+    double *parameter; /* [CHUNK][JOB_LENGTHS * length_draws][p] */
 } piece;
 
 static void piece_free(piece *p)
@@ -137,6 +140,12 @@ static void piece_free(piece *p)
     free(p->length);
     free(p->drawn);
     free(p->log_weight);
+    free(p->parameter);
+}
+
+static size_t n_free(const chain_answer *a)
+{
+    return (size_t)a->chains->problem->free.n_free;
 }
 
 static int piece_init(piece *p, const chain_answer *a, size_t lengths)
@@ -147,7 +156,8 @@ static int piece_init(piece *p, const chain_answer *a, size_t lengths)
     p->drawn = mem_zeros(CHUNK * lengths * edges + 1, sizeof *p->drawn);
     p->log_weight = mem_zeros(2 * CHUNK * lengths + 1, sizeof *p->log_weight);
     p->log_likelihood = p->log_weight ? p->log_weight + CHUNK * lengths : NULL;
-    if (p->length && p->drawn && p->log_weight)
+    p->parameter = mem_zeros(CHUNK * lengths * n_free(a) + 1, sizeof *p->parameter);
+    if (p->length && p->drawn && p->log_weight && p->parameter)
         return ART_OK;
     piece_free(p);
     return ART_ERR_NOMEM;
@@ -321,8 +331,11 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
         memcpy(out->decision + to * decisions(a), job->decision,
                decisions(a) * sizeof *out->decision);
         memcpy(out->length + to * edges, p->drawn + from * edges, edges * sizeof *out->length);
+        const double *z = p->parameter + from * n_free(a);
+        memcpy(out->parameter + to * n_free(a), z, n_free(a) * sizeof *z);
         out->value[to] = p->log_likelihood[from];
-        out->log_prior[to] = log_prior(out->length + to * edges, problem->n_taxa, problem->prior);
+        out->log_prior[to] = log_prior(out->length + to * edges, problem->n_taxa, problem->prior) +
+                             free_model_log_prior(&problem->free, z);
         out->log_weight[to] = weight;
         out->log_q[to] = from_pool.laplace;
         out->log_b[to] = 0;
@@ -342,6 +355,8 @@ static int draw_lengths(chain_answer *a)
     if (status)
         return status;
     status = particles_init(&out, CHUNK * JOB_LENGTHS, problem->n_taxa, 0);
+    if (!status)
+        status = particles_add_parameters(&out, problem->free.n_free);
     for (size_t i = 0; i < count && !status; i++) {
         const picked_tree *t = &a->pick[a->next + i];
         const size_t at = i * lengths;
@@ -354,7 +369,8 @@ static int draw_lengths(chain_answer *a)
             .shape = shape,
             .draws = lengths_of(a, t),
             .stream = rng_at(a->set.seed, RNG_EVIDENCE_BRANCH, 0, (uint32_t)(a->next + i)),
-            .out = {p.drawn + at * edges, p.log_weight + at, p.log_likelihood + at}};
+            .out = {p.drawn + at * edges, p.log_weight + at, p.log_likelihood + at,
+                    p.parameter + at * n_free(a)}};
     }
     if (!status) {
         evidence_batch_run(a->chains->team, p.job, (int)count);

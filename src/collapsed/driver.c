@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "collapsed/chain_starts.h"
 #include "collapsed/chain_verdict.h"
+#include "collapsed/parameter_stage.h"
 #include "collapsed/run_facts.h"
 
 #include <math.h>
@@ -17,6 +18,8 @@ typedef struct collapsed_run {
     run base;
     collapsed_problem problem;
     collapsed_settings set;
+    parameter_stage *parameters; /* NULL when it is done, or if there are none */
+    bool centre_reported;
     rounds *rounds;
     final_sampling *final; /* NULL during the rounds */
     chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
@@ -68,12 +71,35 @@ static void note_cost(collapsed_run *c, double seconds)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
 
+/* Climbs end when their share of a time limit is used up. */
+static void set_deadline(collapsed_run *c, double share)
+{
+    const double limit = c->base.time_limit, left = share * limit - c->base.seconds;
+    c->stop.deadline = limit > 0 ? clock_seconds() + fmax(left, 0) : HUGE_VAL;
+}
+
+static int advance_parameters(collapsed_run *c, diag *d)
+{
+    set_deadline(c, c->finish_now ? 0 : c->set.route.search_share / 2);
+    int status = parameter_stage_advance(c->parameters, &c->stop);
+    if (status == ART_ERR_NUMERIC)
+        return diag_error(d, status, (diag_place){0},
+                          "no parameters of the substitution model were found at which the data "
+                          "have a likelihood -- fix some of them by numbers in braces");
+    if (!status && c->parameters->is_done) {
+        parameter_stage_free(c->parameters);
+        c->parameters = NULL;
+    }
+    return status;
+}
+
 static int advance_rounds(collapsed_run *c, diag *d)
 {
     const rounds_stage stage = c->rounds->stage;
-    const double begun = clock_seconds(), limit = c->base.time_limit;
-    const double left = c->set.route.search_share * limit - c->base.seconds;
-    c->stop.deadline = limit > 0 && c->rounds->n_rounds == 0 ? begun + fmax(left, 0) : HUGE_VAL;
+    const double begun = clock_seconds();
+    set_deadline(c, c->set.route.search_share);
+    if (c->rounds->n_rounds > 0)
+        c->stop.deadline = HUGE_VAL;
     if (is_near_limit(c, final_reserve(c))) {
         c->is_cut = true;
         rounds_finish_now(c->rounds);
@@ -183,6 +209,8 @@ static int advance_answer(collapsed_run *c)
 static int advance(run *r, diag *d)
 {
     collapsed_run *c = (collapsed_run *)r;
+    if (c->parameters)
+        return advance_parameters(c, d);
     if (!c->chains && (is_diffuse(c) || is_incomplete(c)))
         return begin_chains(c);
     if (c->chains)
@@ -263,11 +291,25 @@ static void answer_progress(const collapsed_run *c, run_progress *out)
     snprintf(out->place, sizeof out->place, "%s, %.0f %s", out->stage, out->done, out->unit);
 }
 
+static void parameters_progress(const collapsed_run *c, run_progress *out)
+{
+    const parameter_stage *s = c->parameters;
+    out->stage = "fitting the substitution model";
+    out->unit = "trees";
+    out->done = s->climbs + s->has_first;
+    out->total = 1 + parameter_stage_climbs(c->problem.posterior->n_taxa);
+    out->is_resumable = false;
+    snprintf(out->place, sizeof out->place, "fitting the substitution model, %.0f tree%s",
+             out->done, out->done == 1 ? "" : "s");
+}
+
 static void progress(const run *r, run_progress *out)
 {
     const collapsed_run *c = (const collapsed_run *)r;
     *out = (run_progress){.value = c->value, .is_resumable = true, .is_cut = c->is_cut};
-    if (c->chains && !c->chains->is_done)
+    if (c->parameters)
+        parameters_progress(c, out);
+    else if (c->chains && !c->chains->is_done)
         chains_progress(c, out);
     else if (c->chains)
         answer_progress(c, out);
@@ -310,6 +352,11 @@ static int report(run *r, run_report *out)
 {
     collapsed_run *c = (collapsed_run *)r;
     *out = (run_report){0};
+    if (!c->parameters && !c->centre_reported && c->problem.posterior->free.n_free) {
+        c->centre_reported = true;
+        parameter_words(out->text, c->problem.posterior);
+        return ART_OK;
+    }
     if (c->chains && c->chains_reported < c->chains->n_rounds)
         return report_chains(c, out);
     if (!c->chains && c->reported < c->rounds->n_rounds)
@@ -346,7 +393,13 @@ static int chain_fields(collapsed_run *c, saved_state *s)
 static int fields(run *r, saved_state *s)
 {
     collapsed_run *c = (collapsed_run *)r;
-    bool has_final = c->final != NULL;
+    bool has_final = c->final != NULL, has_centre = c->parameters == NULL;
+    state_bool(s, "parameters.are_known", &has_centre);
+    parameter_centre_fields(c->problem.posterior, has_centre, s);
+    if (state_loaded(s) && has_centre) {
+        parameter_stage_free(c->parameters);
+        c->parameters = NULL;
+    }
     rounds_fields(c->rounds, s);
     state_bool(s, "final.has_begun", &has_final);
     state_bool(s, "final.is_cut", &c->is_cut);
@@ -376,6 +429,7 @@ static void finish_now(run *r)
 static void free_run(run *r)
 {
     collapsed_run *c = (collapsed_run *)r;
+    parameter_stage_free(c->parameters);
     chain_answer_free(c->answer);
     chain_stage_free(c->chains);
     final_sampling_free(c->final);
@@ -406,7 +460,11 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     interrupt_init(&c->stop);
     int status = rounds_create(&c->rounds, problem->posterior, problem->alignment, problem->taxon,
                                problem->trees, &c->set, threads);
+    if (!status && problem->posterior->free.n_free)
+        status = parameter_stage_create(&c->parameters, problem->posterior, problem->alignment,
+                                        problem->taxon, &c->set.search, c->set.seed);
     if (status) {
+        rounds_free(c->rounds);
         free(c);
         return status;
     }

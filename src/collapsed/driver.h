@@ -7,6 +7,9 @@
  *     status = collapsed_run_finish(r, &found);
  *     r->ops->free(r);
  *
+ * Where the substitution model has free parameters, a first stage finds those of a good tree
+ * (parameter_stage.h).
+ *
  * Everything that the next piece of work depends on is saved between any two of them, and is the
  * same on any number of threads. Time affects the results in only one way: with a time limit, or
  * when asked to finish, the rounds end early, and then the passes of the final sampling. */
@@ -22,7 +25,7 @@
 /* The data and the models; all borrowed. alignment, taxon and names are not needed after the
  * creation. Models are initialised. */
 typedef struct collapsed_problem {
-    const branch_posterior *posterior;
+    branch_posterior *posterior; /* free parameters get their centre during the run */
     const alignment *alignment;
     const int *taxon; /* as for branch_posterior_init */
     const taxa *names;

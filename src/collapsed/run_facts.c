@@ -10,6 +10,21 @@
 static const char INSTEAD[] = "Markov chains over topologies and a density of clades instead of a "
                               "table of trees; no network is trained.";
 
+void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
+{
+    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
+    double value[FREE_COLUMNS_MOST];
+    const int n = free_model_columns(name, &p->free);
+    free_model_values(value, &p->free, p->centre);
+    size_t used = (size_t)snprintf(text, RUN_WORDS, "The substitution model fits a good tree with");
+    for (int i = 0; i < n && used < RUN_WORDS; i++)
+        used += (size_t)snprintf(text + used, RUN_WORDS - used, "%s %s %.3g", i ? "," : "", name[i],
+                                 value[i]);
+    if (used < RUN_WORDS)
+        snprintf(text + used, RUN_WORDS - used,
+                 "; trees are compared there, and the results integrate over it.");
+}
+
 void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut)
 {
     const int n_taxa = r->problem->n_taxa;

@@ -11,6 +11,9 @@
 
 enum { RUN_WORDS = 512 };
 
+/* The free parameters at which topologies are compared. */
+void parameter_words(char text[RUN_WORDS], const branch_posterior *problem);
+
 /* Which way the posterior is found, and why. chains: NULL on the way of the table, where is_cut
  * says that the search was ended before its end. */
 void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut);

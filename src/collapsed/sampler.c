@@ -25,6 +25,11 @@ static int network_draws(const tree_sampler *s)
     return SAMPLER_REPEATS * s->k_network;
 }
 
+static int n_free(const tree_sampler *s)
+{
+    return s->c->problem->free.n_free;
+}
+
 static int create_memory(tree_sampler *s)
 {
     const size_t trees = s->c->table.count, edges = s->c->table.n_edges;
@@ -43,12 +48,15 @@ static int create_memory(tree_sampler *s)
     s->mode = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->mode);
     s->length = mem_zeros(CHUNK_DRAWS * edges, sizeof *s->length);
     s->log_weight = mem_zeros(2 * CHUNK_DRAWS, sizeof *s->log_weight);
+    s->parameter = mem_zeros(CHUNK_DRAWS * (size_t)n_free(s) + 1, sizeof *s->parameter);
     if (!s->log_p || !s->estimate || !s->place || !s->pick || !s->drawn || !s->log_q ||
         !s->outside_draw || !s->guess || !s->draw_group || !s->job || !s->mode || !s->length ||
-        !s->log_weight)
+        !s->log_weight || !s->parameter)
         return ART_ERR_NOMEM;
     s->log_likelihood = s->log_weight + CHUNK_DRAWS;
-    return particles_init(&s->batch, SAMPLER_REPEATS * s->set.particles, s->c->table.n_taxa, 0);
+    int status =
+        particles_init(&s->batch, SAMPLER_REPEATS * s->set.particles, s->c->table.n_taxa, 0);
+    return status ? status : particles_add_parameters(&s->batch, n_free(s));
 }
 
 void tree_sampler_forget(tree_sampler *s, size_t i)
@@ -80,6 +88,8 @@ int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names, double
     if (!status)
         status =
             posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true, s->seed);
+    if (!status && n_free(s))
+        status = posterior_set_model(&s->posterior, &c->problem->free);
     if (status) {
         tree_sampler_free(s);
         return status;
@@ -108,6 +118,7 @@ void tree_sampler_free(tree_sampler *s)
     free(s->mode);
     free(s->length);
     free(s->log_weight);
+    free(s->parameter);
     free(s->weight);
     particles_free(&s->batch);
     posterior_free(&s->posterior);
@@ -244,7 +255,8 @@ static void prepare(tree_sampler *s, int number, const draw_group *e, int at, rn
         .shape = EVIDENCE_FULL,
         .draws = lengths_of(e),
         .stream = stream,
-        .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at},
+        .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at,
+                s->parameter + (size_t)at * (size_t)n_free(s)},
     };
     if (e->tree < 0)
         memcpy(job->length, s->guess, t->n_edges * sizeof *s->guess);
@@ -273,7 +285,8 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
 {
     const tree_table *t = &s->c->table;
     const size_t edges = t->n_edges, n_decisions = t->n_decisions;
-    const branch_prior prior = s->c->problem->prior;
+    const size_t n_parameters = (size_t)n_free(s);
+    const branch_posterior *problem = s->c->problem;
     particles *p = &s->batch;
     for (int i = 0; i < e->n; i++) {
         const int draw = draw_of(s, e, i);
@@ -287,6 +300,8 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
         const double *length = s->length + (size_t)from * edges;
         memcpy(p->decision + to * n_decisions, job->decision, n_decisions * sizeof *p->decision);
         memcpy(p->length + to * edges, length, edges * sizeof *length);
+        const double *z = s->parameter + (size_t)from * n_parameters;
+        memcpy(p->parameter + to * n_parameters, z, n_parameters * sizeof *z);
         p->log_q[to] = e->tree < 0 ? s->log_q[draw] + log((double)s->k_network / s->set.particles)
                                    : s->log_p[e->tree] + log((double)s->k_table / s->set.particles);
         p->log_weight[to] = -HUGE_VAL;
@@ -294,7 +309,8 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
         if (!isfinite(log_weight))
             continue;
         p->value[to] = s->log_likelihood[from];
-        p->log_prior[to] = log_prior(length, t->n_taxa, prior);
+        p->log_prior[to] =
+            log_prior(length, t->n_taxa, problem->prior) + free_model_log_prior(&problem->free, z);
         p->log_weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
         p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->log_weight[to];
     }

@@ -108,6 +108,8 @@ static void batch_fields(tree_sampler *s, saved_state *to)
     const size_t before = state_group(to, "batch");
     state_trees(to, "decision", b->decision, k, t->n_taxa);
     state_f64_array(to, "length", b->length, k, t->n_edges);
+    if (b->n_free)
+        state_f64_array(to, "parameter", b->parameter, k, (size_t)b->n_free);
     state_f64_array(to, "log_q", b->log_q, k, 1);
     state_f64_array(to, "log_b", b->log_b, k, 1);
     state_f64_array(to, "value", b->value, k, 1);

@@ -51,6 +51,7 @@ struct tree_sampler {
     double *mode;                        /* [CHUNK_DRAWS][E] */
     double *length;                      /* [CHUNK_DRAWS][E] */
     double *log_weight, *log_likelihood; /* [CHUNK_DRAWS] */
+    double *parameter;                   /* [CHUNK_DRAWS][p] of the substitution model */
 };
 
 /* The trees of the table for the current pass, in intervals of its cumulative distribution, and the

@@ -6,6 +6,7 @@
 #include "io/json_number.h"
 #include "jobs/variational_run.h"
 #include "results/page.h"
+#include "results/parameters.h"
 #include "results/sample.h"
 #include "results/summary.h"
 #include "train/variational_task.h"
@@ -16,15 +17,16 @@
 #include <unistd.h>
 
 const char *const INFER_SUFFIXES[] = {
-    ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs",     ".contree", ".con.tre",
-    ".map.nwk",           ".splits.tsv", ".report.txt", ".report.html", NULL};
+    ".model.safetensors", ".trees",   ".trace.tsv", ".p",          ".t",           ".trprobs",
+    ".contree",           ".con.tre", ".map.nwk",   ".splits.tsv", ".report.txt",  ".report.html",
+    NULL};
 
 static const char OBJECTIVE[] = "bound";
 
 struct infer_job {
     infer_settings set;
     const dataset *data;
-    subst_model model;
+    free_model model;
     pool *threads;
     branch_posterior posterior; /* collapsed */
     particle_source source;
@@ -50,8 +52,9 @@ static int make_collapsed(infer_job *j)
 {
     const collapsed_problem problem = {&j->posterior,  &j->data->alignment, j->data->row,
                                        &j->data->taxa, j->parts.trees,      j->parts.branches};
-    int status = branch_posterior_init(&j->posterior, &j->data->alignment, j->data->row, &j->model,
-                                       branch_prior_exponential(j->set.prior_rate));
+    int status =
+        branch_posterior_init_free(&j->posterior, &j->data->alignment, j->data->row, &j->model,
+                                   branch_prior_exponential(j->set.prior_rate));
     return status ? status
                   : collapsed_run_create(&j->parts.run, &problem, &j->set.collapsed, j->threads);
 }
@@ -66,8 +69,10 @@ static int make_vbpi(infer_job *j)
                                 .best_sign = 1,
                                 .report_every = s->report_every};
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
-    int status = target_likelihood(&j->parts.goal, &j->data->alignment, j->data->row, &j->model,
-                                   batch, j->threads);
+    if (j->model.n_free)
+        return ART_ERR_USAGE;
+    int status = target_likelihood(&j->parts.goal, &j->data->alignment, j->data->row,
+                                   &j->model.fixed, batch, j->threads);
     j->source = (particle_source){j->parts.trees, j->parts.branches, j->parts.goal,
                                   branch_prior_exponential(s->prior_rate), s->seed};
     if (!status)
@@ -80,7 +85,7 @@ static int make_vbpi(infer_job *j)
     return status;
 }
 
-int infer_job_create(infer_job **out, const dataset *data, const subst_model *model,
+int infer_job_create(infer_job **out, const dataset *data, const free_model *model,
                      const infer_settings *settings, pool *threads)
 {
     *out = NULL;
@@ -287,6 +292,8 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
     int status = infer_job_has_model(j) ? write_model(j, about, prefix, d) : remove_model(prefix);
     if (!status)
         status = sample_write(prefix, p, d);
+    if (!status)
+        status = parameters_write(prefix, p, d);
     if (!status)
         status = summary_write(prefix, &p->trees, &p->splits,
                                verdict_shows_split_errors(&found->evaluation.verdict),

@@ -16,7 +16,7 @@
 #include "jobs/job_parts.h"
 #include "jobs/dataset.h"
 #include "results/evaluation.h"
-#include "subst/subst_model.h"
+#include "subst/free_model.h"
 #include "train/objective.h"
 #include "train/trainer.h"
 
@@ -40,8 +40,9 @@ typedef struct infer_settings {
 
 typedef struct infer_job infer_job;
 
-/* data and threads are borrowed until the job is freed; the model is copied. */
-int infer_job_create(infer_job **out, const dataset *data, const subst_model *model,
+/* data and threads are borrowed until the job is freed; the model is copied. INFER_VBPI needs a model
+ * without free parameters: otherwise ART_ERR_USAGE. */
+int infer_job_create(infer_job **out, const dataset *data, const free_model *model,
                      const infer_settings *settings, pool *threads);
 void infer_job_free(infer_job *j); /* NULL is fine */
 

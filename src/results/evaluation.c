@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "io/json_number.h"
+#include "results/parameters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,10 @@ json_t *evaluation_json(const evaluation *e, int64_t k)
         status = evaluation_figures(out, e, k);
     if (!status)
         status = json_set_number(out, "sample_ess", e->posterior.sample_ess);
+    if (!status && e->posterior.n_columns)
+        status = json_object_set_new(out, "parameters", parameters_json(&e->posterior))
+                     ? ART_ERR_NOMEM
+                     : ART_OK;
     if (status) {
         json_decref(out);
         return NULL;

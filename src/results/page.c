@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "io/output.h"
 #include "results/draw.h"
+#include "results/parameters.h"
 #include "results/page_html.h"
 #include "tree/tree_write.h"
 
@@ -139,6 +140,23 @@ static void put_sample(buffer *out, const posterior *p)
         buffer_printf(out, "Posterior sample: %s\n\n", text);
 }
 
+/* Tree length and estimated parameters. */
+static int put_parameters(buffer *out, const posterior *p)
+{
+    parameter_row row[POSTERIOR_COLUMNS];
+    int status = p->n_columns ? parameter_rows(row, p) : ART_OK;
+    if (status || !p->n_columns)
+        return status;
+    buffer_printf(out, "Parameters\n  %-10s %10s %10s %10s %23s %8s\n", "", "mean", "sd", "median",
+                  "95 % HPD interval", "ESS");
+    for (int k = 0; k < p->n_columns; k++)
+        buffer_printf(out, "  %-10s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", row[k].name,
+                      row[k].mean, row[k].deviation, row[k].median, row[k].low, row[k].high,
+                      row[k].ess);
+    buffer_char(out, '\n');
+    return ART_OK;
+}
+
 static int put_topologies(buffer *out, const tree_set *trees)
 {
     char text[PAGE_FIGURE_SIZE];
@@ -175,7 +193,9 @@ int page_text(buffer *out, const page *p)
     put_evidence(out, p->evidence, p->verdict);
     buffer_char(out, '\n');
     put_sample(out, p->posterior);
-    int status = put_topologies(out, &p->posterior->trees);
+    int status = put_parameters(out, p->posterior);
+    if (!status)
+        status = put_topologies(out, &p->posterior->trees);
     buffer_text(out, "\nMajority consensus; numbers are posterior probabilities of splits in "
                      "percent;\nhorizontal distances are mean branch lengths\n\n");
     if (!status)

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "results/markup.h"
+#include "results/parameters.h"
 #include "results/summary.h"
 #include "results/svg.h"
 #include "tree/tree_write.h"
@@ -119,6 +120,68 @@ static void put_sample(buffer *out, const posterior *p)
     page_sample(text, p);
     if (*text)
         buffer_printf(out, "<h2>Posterior sample</h2>\n<p>%s.</p>\n", text);
+}
+
+/* The marginal density of column k, smoothed with a normal kernel, as a small curve. */
+static void put_density(buffer *out, const posterior *p, int k, const parameter_row *row)
+{
+    enum { POINTS = 60, WIDTH = 180, HEIGHT = 36 };
+    const double low = row->mean - 4 * row->deviation, high = row->mean + 4 * row->deviation;
+    const double width = 1.06 * row->deviation * pow(p->count, -0.2); /* Silverman's rule */
+    double density[POINTS] = {0}, top = 0, value[POSTERIOR_COLUMNS];
+    if (!(width > 0) || !p->count)
+        return;
+    for (int i = 0; i < p->count; i++) {
+        posterior_row_values(value, p, i);
+        for (int j = 0; j < POINTS; j++) {
+            const double off = (low + (high - low) * j / (POINTS - 1) - value[k]) / width;
+            density[j] += exp(-off * off / 2);
+        }
+    }
+    for (int j = 0; j < POINTS; j++)
+        top = fmax(top, density[j]);
+    buffer_printf(out, "<svg width=\"%d\" height=\"%d\" role=\"img\"><path class=\"trace\" d=\"M",
+                  WIDTH, HEIGHT);
+    for (int j = 0; j < POINTS; j++)
+        buffer_printf(out, "%s%.1f %.1f", j ? "L" : "", (double)WIDTH * j / (POINTS - 1),
+                      HEIGHT - 1 - (HEIGHT - 3) * density[j] / top);
+    buffer_text(out, "\"/></svg>");
+}
+
+static void put_significant(buffer *out, double value)
+{
+    buffer_printf(out, isnan(value) ? "<td class=\"n\">&#8211;</td>" : "<td class=\"n\">%.4g</td>",
+                  value);
+}
+
+/* Tree length and estimated parameters. */
+static int put_parameters(buffer *out, const posterior *p)
+{
+    parameter_row row[POSTERIOR_COLUMNS];
+    int status = p->n_columns ? parameter_rows(row, p) : ART_OK;
+    if (status || !p->n_columns)
+        return status;
+    buffer_text(out, "<h2>Parameters</h2>\n<p>TL is the tree length. The curves are the marginal "
+                     "posterior densities, drawn over four standard deviations to either "
+                     "side of the mean.</p>\n<div class=\"wide\">\n<table>\n<tr><th></th>"
+                     "<th class=\"n\">mean</th><th class=\"n\">sd</th><th class=\"n\">median</th>"
+                     "<th class=\"n\">95 % HPD from</th><th class=\"n\">to</th>"
+                     "<th class=\"n\">ESS</th><th>density</th></tr>\n");
+    for (int k = 0; k < p->n_columns; k++) {
+        const double number[] = {row[k].mean, row[k].deviation, row[k].median, row[k].low,
+                                 row[k].high};
+        buffer_text(out, "<tr><th>");
+        markup_text(out, row[k].name);
+        buffer_text(out, "</th>");
+        for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+            put_significant(out, number[i]);
+        put_number(out, row[k].ess, 0);
+        buffer_text(out, "<td>");
+        put_density(out, p, k, &row[k]);
+        buffer_text(out, "</td></tr>\n");
+    }
+    buffer_text(out, "</table>\n</div>\n");
+    return ART_OK;
 }
 
 static int put_tree(buffer *out, const posterior *p)
@@ -311,6 +374,8 @@ int page_html(buffer *out, const page *p)
         status = put_topologies(out, &p->posterior->trees);
     if (!status)
         status = put_splits(out, p);
+    if (!status)
+        status = put_parameters(out, p->posterior);
     put_sample(out, p->posterior);
     put_rounds(out, p->rounds);
     if (!status)

@@ -24,6 +24,7 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
     p->seed = seed;
     p->reference = -INFINITY;
     p->sample_ess = NAN;
+    p->n_columns = has_lengths ? 1 : 0;
     int status = tree_set_init(&p->trees, names);
     if (!status)
         status = split_table_init(&p->splits, names->count);
@@ -46,7 +47,76 @@ void posterior_free(posterior *p)
     free(p->decision);
     free(p->length);
     free(p->value);
+    free(p->parameter);
     memset(p, 0, sizeof *p);
+}
+
+int posterior_set_model(posterior *p, const free_model *model)
+{
+    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
+    const size_t n = (size_t)model->n_free;
+    p->model = *model;
+    p->n_columns = 1 + free_model_columns(name, model);
+    p->parameter = mem_zeros((size_t)p->room * n + 1, sizeof *p->parameter);
+    return p->parameter ? ART_OK : ART_ERR_NOMEM;
+}
+
+void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p)
+{
+    memcpy(name[0], "TL", sizeof "TL");
+    if (p->model.n_free)
+        free_model_columns(name + 1, &p->model);
+}
+
+/* The columns of a draw with these lengths [2N-3] and coordinates [p]. */
+static void column_values(double *value, const posterior *p, const double *length, const double *z)
+{
+    const int edges = 2 * p->trees.taxa.count - 3;
+    value[0] = 0;
+    for (int e = 0; e < edges; e++)
+        value[0] += length[e];
+    if (p->model.n_free)
+        free_model_values(value + 1, &p->model, z);
+}
+
+void posterior_row_values(double *value, const posterior *p, int row)
+{
+    const size_t edges = 2 * (size_t)p->trees.taxa.count - 3, at = (size_t)row;
+    column_values(value, p, p->length + at * edges,
+                  p->parameter ? p->parameter + at * (size_t)p->model.n_free : NULL);
+}
+
+double weighted_mean(const weighted_sums *s)
+{
+    return s->value / s->weight;
+}
+
+double weighted_mean_error(const weighted_sums *s)
+{
+    const double m = weighted_mean(s);
+    return sqrt(fmax(s->square2 - 2 * m * s->value2 + m * m * s->weight2, 0)) / s->weight;
+}
+
+double weighted_deviation(const weighted_sums *s)
+{
+    const double m = weighted_mean(s);
+    return sqrt(fmax(s->square / s->weight - m * m, 0));
+}
+
+static void add_columns(posterior *p, const double *length, const double *z, double weight)
+{
+    double value[POSTERIOR_COLUMNS];
+    column_values(value, p, length, z);
+    for (int i = 0; i < p->n_columns; i++) {
+        weighted_sums *s = &p->column[i];
+        const double first = weight * value[i], second = weight * first;
+        s->weight += weight;
+        s->value += first;
+        s->square += first * value[i];
+        s->weight2 += weight * weight;
+        s->value2 += second;
+        s->square2 += second * value[i];
+    }
 }
 
 /* Draw i of the batch becomes row `to` of the sample. */
@@ -60,6 +130,11 @@ static void keep(posterior *p, const particles *batch, int i, size_t to)
     p->value[to] = batch->value[i];
     p->log_prior[to] = batch->log_prior[i];
     p->log_q[to] = batch->log_q[i] + batch->log_b[i];
+    if (p->parameter) {
+        const size_t n_free = (size_t)p->model.n_free;
+        memcpy(p->parameter + to * n_free, batch->parameter + from * n_free,
+               n_free * sizeof *p->parameter);
+    }
 }
 
 /* Each row becomes this draw with the probability that its weight has among all so far. */
@@ -98,6 +173,10 @@ int posterior_add(posterior *p, const particles *batch)
         status = tree_set_add(&p->trees, decision, weight);
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
+        if (p->n_columns)
+            add_columns(p, length,
+                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->model.n_free : NULL,
+                        weight);
         if (p->rows == ROWS_BY_WEIGHT)
             resample(p, &stream, batch, i, weight);
     }
@@ -119,6 +198,11 @@ int posterior_fields(posterior *p, saved_state *s)
     state_f64_array(s, "posterior.value", p->value, room, 1);
     state_f64_array(s, "posterior.log_prior", p->log_prior, room, 1);
     state_f64_array(s, "posterior.log_q", p->log_q, room, 1);
+    if (p->parameter)
+        state_f64_array(s, "posterior.parameter", p->parameter, room, (size_t)p->model.n_free);
+    if (p->n_columns)
+        state_f64_array(s, "posterior.column", (double *)p->column, (size_t)p->n_columns,
+                        sizeof *p->column / sizeof(double));
     tree_set_fields(&p->trees, s);
     return split_table_fields(&p->splits, s);
 }

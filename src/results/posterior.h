@@ -11,6 +11,7 @@
 #define RESULTS_POSTERIOR_H
 
 #include "io/saved_state.h"
+#include "subst/free_model.h"
 #include "train/particles.h"
 #include "tree/tree_set.h"
 
@@ -22,6 +23,14 @@ typedef enum posterior_rows {
                        and a draw with a large weight can fill several */
     ROWS_AS_DRAWN,  /* the first draws, regardless of their weight: a sample of q */
 } posterior_rows;
+
+/* The weighted draws of one number, such as a parameter, as far as its mean needs them. */
+typedef struct weighted_sums {
+    double weight, value, square;     /* sums of w, w v, w v^2 */
+    double weight2, value2, square2;  /* sums of w^2, w^2 v, w^2 v^2 */
+} weighted_sums;
+
+enum { POSTERIOR_COLUMNS = FREE_COLUMNS_MOST + 1 }; /* tree length, then the parameters */
 
 typedef struct posterior {
     tree_set trees;     /* importance weights; normalised by posterior_finish */
@@ -39,6 +48,10 @@ typedef struct posterior {
     double *value;     /* [count] log-likelihood, or minus the parsimony score */
     double *log_prior; /* [count] */
     double *log_q;     /* [count] of tree and branch lengths together */
+    double *parameter; /* [count][p] coordinates of the free parameters; NULL if there are none */
+    free_model model;  /* with them; n_free = 0 by default */
+    int n_columns;     /* numbers whose means are known, tree length first; 0 without lengths */
+    weighted_sums column[POSTERIOR_COLUMNS]; /* of all draws, not of the rows alone */
     double sample_ess; /* effective number of different draws in rows by weight: count^2 over the
                           sum, over different draws, of the square of the rows that each fills; by
                           posterior_finish, NaN before and for rows as drawn */
@@ -49,11 +62,25 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
                    uint64_t seed);
 void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
+/* The draws will have the free parameters of this model; after posterior_init. */
+int posterior_set_model(posterior *p, const free_model *model);
+
 int posterior_add(posterior *p, const particles *batch);
 
 /* Everything as fields of a saved state, before posterior_finish. Load only into a posterior
  * initialised in the same way. */
 int posterior_fields(posterior *p, saved_state *s);
+
+/* Names of the columns: TL, then as free_model_columns has them. */
+void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p);
+
+/* value [n_columns] of a row. */
+void posterior_row_values(double *value, const posterior *p, int row);
+
+/* The mean of a column over the posterior, its standard error, and the standard deviation. */
+double weighted_mean(const weighted_sums *s);
+double weighted_mean_error(const weighted_sums *s);
+double weighted_deviation(const weighted_sums *s);
 
 /* Normalises the weights and looks at the rows; no draws can be added afterwards. */
 int posterior_finish(posterior *p);

@@ -27,15 +27,20 @@ static int put_trees(buffer *out, const posterior *p)
 
 static int put_trace(buffer *out, const posterior *p)
 {
-    size_t edges = (size_t)(2 * p->trees.taxa.count - 3);
-    buffer_text(out, "state\tposterior\tlikelihood\tprior\ttree_length\tlog_q\n");
+    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
+    posterior_column_names(name, p);
+    buffer_text(out, "state\tposterior\tlikelihood\tprior");
+    for (int k = 0; k < p->n_columns; k++)
+        buffer_printf(out, "\t%s", name[k]);
+    buffer_text(out, "\tlog_q\n");
     for (int i = 0; i < p->count; i++) {
-        double length = 0;
-        for (size_t e = 0; e < edges; e++)
-            length += p->length[(size_t)i * edges + e];
-        buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g\t%.10g\t%.10g\n", i,
-                      p->value[i] + p->log_prior[i], p->value[i], p->log_prior[i], length,
-                      p->log_q[i]);
+        double value[POSTERIOR_COLUMNS];
+        posterior_row_values(value, p, i);
+        buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g", i, p->value[i] + p->log_prior[i],
+                      p->value[i], p->log_prior[i]);
+        for (int k = 0; k < p->n_columns; k++)
+            buffer_printf(out, "\t%.10g", value[k]);
+        buffer_printf(out, "\t%.10g\n", p->log_q[i]);
     }
     return ART_OK;
 }

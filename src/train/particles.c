@@ -32,7 +32,15 @@ void particles_free(particles *p)
     free(p->length);
     free(p->slope);
     free(p->log_q);
+    free(p->parameter);
     memset(p, 0, sizeof *p);
+}
+
+int particles_add_parameters(particles *p, int n_free)
+{
+    p->n_free = n_free;
+    p->parameter = mem_zeros((size_t)p->k * (size_t)n_free + 1, sizeof *p->parameter);
+    return p->parameter ? ART_OK : ART_ERR_NOMEM;
 }
 
 double log_topologies(int n_taxa)

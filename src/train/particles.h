@@ -43,10 +43,15 @@ typedef struct particles {
     double *value;      /* [k] of the target */
     double *log_prior;  /* [k]; zero without branch lengths */
     double *log_weight; /* [k] */
+    int n_free;         /* p, free parameters of the substitution model; 0 by default */
+    double *parameter;  /* [k][p] their coordinates (subst/free_model.h) */
 } particles;
 
 int particles_init(particles *p, int k, int n_taxa, int with_slope);
 void particles_free(particles *p); /* safe on a zeroed or half-built one */
+
+/* Room for n_free parameters of each; after particles_init. */
+int particles_add_parameters(particles *p, int n_free);
 
 /* Draws k particles and evaluates the target, with slopes if there is room for them. */
 int particles_draw(particles *p, const particle_source *source, particle_stream stream);

@@ -10,7 +10,7 @@
 #include "density/model_file.h"
 #include "jobs/infer_job.h"
 #include "results/page.h"
-#include "subst/model_string.h"
+#include "subst/free_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +116,8 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_HEADING("Model"),
     OPTION_TEXT(settings, model, "-m --model", OPTIONAL, "MODEL",
-                "substitution model with its parameters, such as HKY{2.5}+F+G4{0.5}"),
+                "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
+                "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
     OPTION_HEADING("Method"),
@@ -148,6 +149,8 @@ static const char *const FILES[] = {".metrics.jsonl",
                                     ".model.safetensors",
                                     ".trees",
                                     ".trace.tsv",
+                                    ".p",
+                                    ".t",
                                     ".trprobs",
                                     ".contree",
                                     ".con.tre",
@@ -284,14 +287,35 @@ static int write_results(program_run *p, infer_job *job, const infer_result *fou
     return status ? status : program_run_end(p, infer_job_results(job, found, model));
 }
 
-static int run_job(program_run *p, const dataset *data, const subst_model *model, const settings *o)
+/* The priors of what is estimated. */
+static void say_priors(session *s, const free_model *model)
+{
+    char text[128];
+    for (int i = 0; free_model_prior_text(text, sizeof text, model, i); i++)
+        log_info(&s->log, "prior: %s", text);
+}
+
+/* The published method has no distribution of the parameters. */
+static int check_method(session *s, const free_model *model, const settings *o)
+{
+    if (o->method != INFER_VBPI || !model->n_free)
+        return ART_OK;
+    return diag_error(
+        &s->diag, ART_ERR_USAGE, (diag_place){0},
+        "-m %s has parameters to be estimated, which --method vbpi does not do -- leave --method "
+        "out, or fix them by numbers in braces, such as HKY{2.5}+F+G4{0.5}",
+        o->model);
+}
+
+static int run_job(program_run *p, const dataset *data, const free_model *model, const settings *o)
 {
     session *s = p->session;
     const infer_settings plan = plan_of(o, data->alignment.n_taxa);
     char text[MODEL_STRING_SIZE];
     infer_job *job = NULL;
     infer_result found = {0};
-    log_info(&s->log, "model: %s", model_string_print(text, model));
+    log_info(&s->log, "model: %s", free_model_print(text, model));
+    say_priors(s, model);
     int status = infer_job_create(&job, data, model, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, infer_job_run(job));
@@ -313,7 +337,7 @@ static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
     dataset data = {0};
-    subst_model model;
+    free_model model;
     program_run p = {0};
     int status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
@@ -321,7 +345,9 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
-        status = model_string_parse(&model, o->model, &data.alignment, &s->diag);
+        status = free_model_parse(&model, o->model, &data.alignment, NULL, &s->diag);
+    if (!status)
+        status = check_method(s, &model, o);
     if (!status)
         status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
                                   o->method == INFER_COLLAPSED, dataset_identity(&data));

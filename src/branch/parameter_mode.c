@@ -1,0 +1,229 @@
+#include "branch/parameter_mode.h"
+
+#include "artreeformer.h"
+#include "base/cholesky.h"
+#include "base/mem.h"
+#include "branch/length_scale.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_STEPS = 60,  /* of the search: BFGS in ten dimensions is done in twenty or thirty */
+    MOST_HALVES = 12, /* of a step that does not lead uphill */
+};
+static const double LONGEST_STEP = 1;  /* of one coordinate: a factor of e, or as much in a logit */
+static const double DIFFERENCE = 0.02; /* of a coordinate, for second derivatives of phi */
+
+int parameter_mode_create(parameter_mode **out, const branch_posterior *p)
+{
+    *out = NULL;
+    parameter_mode *q = mem_zeros(1, sizeof *q);
+    if (!q)
+        return ART_ERR_NOMEM;
+    const size_t edges = (size_t)p->n_edges;
+    int status;
+    if ((status = branch_posterior_view(&q->view, p)) ||
+        (status = branch_solver_create(&q->solver, &q->view)) ||
+        (status = parameter_slopes_create(&q->slopes, &q->view)))
+        goto out;
+    q->by_length = mem_zeros(2 * edges, sizeof *q->by_length);
+    status = q->by_length ? ART_OK : ART_ERR_NOMEM;
+    if (status)
+        goto out;
+    q->start = q->by_length + edges;
+    *out = q;
+    return ART_OK;
+out:
+    parameter_mode_free(q);
+    return status;
+}
+
+void parameter_mode_free(parameter_mode *q)
+{
+    if (!q)
+        return;
+    branch_solver_free(q->solver);
+    parameter_slopes_free(q->slopes);
+    branch_posterior_view_free(&q->view);
+    free(q->by_length);
+    free(q);
+}
+
+size_t parameter_mode_memory(const branch_posterior *p)
+{
+    return sizeof(parameter_mode) + branch_solver_memory(p) + parameter_slopes_memory(p) +
+           2 * (size_t)p->n_edges * sizeof(double);
+}
+
+void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, const double *z)
+{
+    const branch_posterior *p = &q->view;
+    const branch_solver *s = q->solver;
+    model_slopes by_model;
+    branch_solver_refresh(q->solver);
+    parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
+    for (int e = 0; by_x && e < p->n_edges; e++) {
+        const double x = s->branch[edge_node(e, p->n_taxa)].cbrt_length;
+        by_x[e] = length_scale_first(
+            x, q->by_length[e] + branch_prior_first(p->prior, length_scale_length(x)));
+    }
+    free_model_gradient(by_z, &p->free, z, &by_model);
+}
+
+/* phi and its gradient at z, the lengths fitted from those that the solver has. */
+static int evaluate(parameter_mode *q, const double *z)
+{
+    branch_solver *s = q->solver;
+    branch_posterior_move(&q->view, z);
+    for (int e = 0; e < q->view.n_edges; e++)
+        q->start[e] = s->branch[edge_node(e, q->view.n_taxa)].cbrt_length;
+    branch_solver_move(s, q->start); /* the transitions of the new model */
+    int status = branch_solver_mode(s, q->tolerance);
+    q->evaluations++;
+    if (status)
+        return status;
+    q->log_density = s->log_density + free_model_log_prior(&q->view.free, z);
+    parameter_mode_gradient(q, NULL, q->slope, z);
+    memcpy(q->z, z, (size_t)q->view.free.n_free * sizeof *z);
+    return isfinite(q->log_density) ? ART_OK : ART_ERR_NUMERIC;
+}
+
+/* The inverse Hessian after a step with the change y of the slopes downhill (Broyden, Fletcher,
+ * Goldfarb, Shanno); unchanged where phi is not concave along the step. */
+static void update(double *inverse, const double *step, const double *y, int n)
+{
+    double along = 0, spread = 0, turned[FREE_MOST];
+    for (int i = 0; i < n; i++) {
+        turned[i] = 0;
+        for (int j = 0; j < n; j++)
+            turned[i] += inverse[i * n + j] * y[j];
+        along += step[i] * y[i];
+        spread += y[i] * turned[i];
+    }
+    if (!(along > 1e-10 * sqrt(spread) * fabs(along) && along > 0))
+        return;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            inverse[i * n + j] += (1 + spread / along) * step[i] * step[j] / along -
+                                  (turned[i] * step[j] + step[i] * turned[j]) / along;
+}
+
+/* step = inverse slope, no coordinate longer than LONGEST_STEP; returns the gain that it promises,
+ * slope inverse slope / 2. */
+static double newton_step(double *step, const double *inverse, const double *slope, int n)
+{
+    double gain = 0, longest = 0;
+    for (int i = 0; i < n; i++) {
+        step[i] = 0;
+        for (int j = 0; j < n; j++)
+            step[i] += inverse[i * n + j] * slope[j];
+        gain += slope[i] * step[i] / 2;
+        longest = fmax(longest, fabs(step[i]));
+    }
+    for (int i = 0; i < n && longest > LONGEST_STEP; i++)
+        step[i] *= LONGEST_STEP / longest;
+    return gain;
+}
+
+/* Goes from z along the step, or a half, a quarter .. of it, uphill. */
+static int go_uphill(parameter_mode *q, const double *step, int n)
+{
+    const double before = q->log_density;
+    double from[FREE_MOST], slope[FREE_MOST];
+    memcpy(from, q->z, sizeof from);
+    memcpy(slope, q->slope, sizeof slope);
+    double part = 1;
+    for (int i = 0; i < MOST_HALVES; i++, part /= 2) {
+        double z[FREE_MOST];
+        for (int k = 0; k < n; k++)
+            z[k] = from[k] + part * step[k];
+        int status = evaluate(q, z);
+        if (status == ART_ERR_STOPPED)
+            return status;
+        if (!status && q->log_density >= before)
+            return ART_OK;
+    }
+    int status = evaluate(q, from); /* nowhere uphill: back to where it was */
+    memcpy(q->slope, slope, sizeof slope);
+    return status;
+}
+
+int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
+                           double tolerance)
+{
+    const int n = q->view.free.n_free;
+    double inverse[FREE_MOST * FREE_MOST], step[FREE_MOST], slope[FREE_MOST], y[FREE_MOST];
+    memcpy(inverse, covariance, (size_t)(n * n) * sizeof *inverse);
+    q->tolerance = tolerance;
+    int status = evaluate(q, z);
+    for (int i = 0; i < MOST_STEPS && !status; i++) {
+        if (newton_step(step, inverse, q->slope, n) < tolerance)
+            break;
+        double from[FREE_MOST];
+        memcpy(from, q->z, sizeof from);
+        memcpy(slope, q->slope, sizeof slope);
+        const double before = q->log_density;
+        status = go_uphill(q, step, n);
+        for (int k = 0; k < n; k++) {
+            step[k] = q->z[k] - from[k];
+            y[k] = slope[k] - q->slope[k];
+        }
+        if (!status && q->log_density - before <= 0)
+            break; /* no step leads uphill: rounding, or the tolerance of the lengths */
+        update(inverse, step, y, n);
+    }
+    return status;
+}
+
+int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *length, double *z,
+                        const double *covariance, double tolerance)
+{
+    branch_posterior_move(&q->view, z);
+    branch_solver_set(q->solver, decision, length);
+    int status = parameter_mode_improve(q, z, covariance, tolerance);
+    if (status)
+        return status;
+    branch_solver_lengths(length, q->solver);
+    memcpy(z, q->z, (size_t)q->view.free.n_free * sizeof *z);
+    return ART_OK;
+}
+
+int parameter_mode_spread(parameter_mode *q, double *covariance)
+{
+    const int n = q->view.free.n_free;
+    const double usual = q->tolerance;
+    double z[FREE_MOST], precision[FREE_MOST * FREE_MOST], up[FREE_MOST];
+    memcpy(z, q->z, sizeof z);
+    q->tolerance = 1e-9; /* slopes are compared: the lengths must not be off */
+    int status = ART_OK;
+    for (int k = 0; k < n && !status; k++) {
+        const double at = z[k];
+        z[k] = at + DIFFERENCE;
+        status = evaluate(q, z);
+        memcpy(up, q->slope, sizeof up);
+        z[k] = at - DIFFERENCE;
+        if (!status)
+            status = evaluate(q, z);
+        for (int i = 0; i < n; i++)
+            precision[k * n + i] = -(up[i] - q->slope[i]) / (2 * DIFFERENCE);
+        z[k] = at;
+    }
+    if (!status)
+        status = evaluate(q, z);
+    q->tolerance = usual;
+    if (status)
+        return status;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            precision[i * n + j] = precision[j * n + i] =
+                (precision[i * n + j] + precision[j * n + i]) / 2;
+    if (cholesky_invert(covariance, precision, n))
+        return ART_OK;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            covariance[i * n + j] =
+                i != j ? 0 : precision[i * n + i] > 0 ? 1 / precision[i * n + i] : PARAMETER_ROUGH;
+    return ART_OK;
+}

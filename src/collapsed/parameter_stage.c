@@ -1,0 +1,131 @@
+#include "collapsed/parameter_stage.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CLIMBS = 3,           /* parameters of good trees differ little: enough to meet one */
+    MANY_TAXA = 110,      /* from here on one has to do */
+};
+static const double LONGER = 8;       /* times the lengths of a fit, to look for a long mode from */
+static const double TOLERANCE = 1e-4; /* nats, of joint fits */
+
+int parameter_stage_climbs(int n_taxa)
+{
+    return n_taxa > MANY_TAXA ? 1 : CLIMBS;
+}
+
+int parameter_stage_create(parameter_stage **out, branch_posterior *problem, const alignment *a,
+                           const int *taxon, const search_settings *settings, uint64_t seed)
+{
+    *out = NULL;
+    parameter_stage *s = mem_zeros(1, sizeof *s);
+    if (!s)
+        return ART_ERR_NOMEM;
+    s->problem = problem;
+    s->seed = seed;
+    s->search = *settings;
+    s->log_density = -HUGE_VAL;
+    int status = search_worker_init(&s->worker, problem, a, taxon, &s->search);
+    if (!status)
+        status = parameter_mode_create(&s->mode, problem);
+    if (!status)
+        status = fitted_tree_init(&s->tree, problem);
+    if (!status)
+        status = fitted_tree_init(&s->best, problem);
+    if (status)
+        parameter_stage_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+void parameter_stage_free(parameter_stage *s)
+{
+    if (!s)
+        return;
+    search_worker_free(&s->worker);
+    parameter_mode_free(s->mode);
+    fitted_tree_free(&s->tree);
+    fitted_tree_free(&s->best);
+    free(s);
+}
+
+/* The joint mode of s->tree from its lengths; if it is the best so far it becomes the centre. */
+static int fit(parameter_stage *s, bool is_long)
+{
+    double z[FREE_MOST];
+    memcpy(z, s->problem->centre, sizeof z);
+    int status = parameter_mode_find(s->mode, s->tree.decision, s->tree.length, z,
+                                     s->problem->spread, TOLERANCE);
+    if (status || !(s->mode->log_density > s->log_density))
+        return status == ART_ERR_NUMERIC ? ART_OK : status;
+    s->log_density = s->mode->log_density;
+    s->is_long = is_long;
+    fitted_tree_copy(&s->best, &s->tree, s->problem);
+    branch_posterior_recentre(s->problem, z, s->problem->spread);
+    return ART_OK;
+}
+
+/* The same from its lengths and from much longer ones. */
+static int fit_both(parameter_stage *s)
+{
+    int status = fit(s, false);
+    for (int e = 0; e < s->problem->n_edges; e++)
+        s->tree.length[e] *= LONGER;
+    return status ? status : fit(s, true);
+}
+
+/* The covariance at the best mode; then the stage is done. */
+static int finish(parameter_stage *s)
+{
+    double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+    s->is_done = true;
+    if (!isfinite(s->log_density))
+        return ART_ERR_NUMERIC;
+    memcpy(z, s->problem->centre, sizeof z);
+    memcpy(spread, s->problem->spread, sizeof spread);
+    int status =
+        parameter_mode_find(s->mode, s->best.decision, s->best.length, z, spread, TOLERANCE);
+    if (!status)
+        status = parameter_mode_spread(s->mode, spread);
+    if (!status)
+        branch_posterior_recentre(s->problem, z, spread);
+    return status;
+}
+
+int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
+{
+    const rng stream = rng_at(s->seed, RNG_START, 0, (uint32_t)s->climbs);
+    if (!s->has_first) {
+        search_parsimony(&s->worker, &s->tree, stream);
+        s->has_first = true;
+        return fit_both(s);
+    }
+    if (s->climbs == parameter_stage_climbs(s->problem->n_taxa) || interrupt_is_due(stop))
+        return finish(s);
+    int64_t scored = 0;
+    const int status = search_climb(&s->worker, &s->tree, stream, &scored, stop);
+    if (status == ART_ERR_STOPPED)
+        return finish(s);
+    s->climbs++;
+    return s->tree.status ? ART_OK : fit_both(s);
+}
+
+void parameter_centre_fields(branch_posterior *p, bool is_known, saved_state *s)
+{
+    const size_t n = (size_t)p->free.n_free;
+    double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+    if (!n || !is_known)
+        return;
+    state_f64_array(s, "parameters.centre", p->centre, 1, n);
+    state_f64_array(s, "parameters.spread", p->spread, n, n);
+    memcpy(z, p->centre, sizeof z);
+    memcpy(spread, p->spread, sizeof spread);
+    if (state_loaded(s))
+        branch_posterior_recentre(p, z, spread);
+}

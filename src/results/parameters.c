@@ -1,0 +1,162 @@
+#include "results/parameters.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "io/json_number.h"
+#include "io/output.h"
+#include "tree/tree_write.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double INTERVAL = 0.95;
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void shortest_interval(double *low, double *high, double *value, size_t n)
+{
+    qsort(value, n, sizeof *value, ascending);
+    const size_t inside = (size_t)ceil(INTERVAL * (double)n);
+    size_t best = 0;
+    for (size_t i = 1; i + inside <= n; i++)
+        if (value[i + inside - 1] - value[i] < value[best + inside - 1] - value[best])
+            best = i;
+    *low = value[best];
+    *high = value[best + inside - 1];
+}
+
+int parameter_rows(parameter_row *row, const posterior *p)
+{
+    const size_t count = (size_t)p->count;
+    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
+    double *value = mem_zeros(count * POSTERIOR_COLUMNS + 1, sizeof *value);
+    if (!value)
+        return ART_ERR_NOMEM;
+    posterior_column_names(name, p);
+    for (size_t i = 0; i < count; i++) {
+        double column[POSTERIOR_COLUMNS];
+        posterior_row_values(column, p, (int)i);
+        for (int k = 0; k < p->n_columns; k++)
+            value[(size_t)k * count + i] = column[k];
+    }
+    for (int k = 0; k < p->n_columns; k++) {
+        double *own = value + (size_t)k * count;
+        const weighted_sums *s = &p->column[k];
+        row[k] = (parameter_row){.mean = weighted_mean(s),
+                                 .error = weighted_mean_error(s),
+                                 .deviation = weighted_deviation(s),
+                                 .median = NAN,
+                                 .low = NAN,
+                                 .high = NAN};
+        memcpy(row[k].name, name[k], sizeof row[k].name);
+        row[k].ess = row[k].deviation * row[k].deviation / (row[k].error * row[k].error);
+        if (!count)
+            continue;
+        shortest_interval(&row[k].low, &row[k].high, own, count);
+        row[k].median = (own[(count - 1) / 2] + own[count / 2]) / 2;
+    }
+    free(value);
+    return ART_OK;
+}
+
+json_t *parameters_json(const posterior *p)
+{
+    parameter_row row[POSTERIOR_COLUMNS];
+    json_t *out = json_object();
+    int status = out ? parameter_rows(row, p) : ART_ERR_NOMEM;
+    for (int k = 0; k < p->n_columns && !status; k++) {
+        json_t *one = json_object();
+        status = !one || json_object_set_new(out, row[k].name, one) ? ART_ERR_NOMEM : ART_OK;
+        const struct {
+            const char *name;
+            double value;
+        } figure[] = {{"mean", row[k].mean},         {"mean_se", row[k].error},
+                      {"sd", row[k].deviation},      {"median", row[k].median},
+                      {"hpd_95_low", row[k].low},    {"hpd_95_high", row[k].high},
+                      {"ess", row[k].ess}};
+        for (size_t i = 0; i < sizeof figure / sizeof *figure && !status; i++)
+            status = json_set_number(one, figure[i].name, figure[i].value);
+    }
+    if (!status)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* Both files of a run have the same one; it tells runs apart and is not used otherwise. */
+static unsigned long run_number(const posterior *p)
+{
+    return 1000000000UL + (unsigned long)(p->seed % 1000000000U);
+}
+
+static int put_numbers(buffer *out, const posterior *p)
+{
+    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
+    posterior_column_names(name, p);
+    buffer_printf(out, "[ID: %lu]\nGen\tLnL\tLnPr", run_number(p));
+    for (int k = 0; k < p->n_columns; k++)
+        buffer_printf(out, "\t%s", name[k]);
+    buffer_text(out, "\n");
+    for (int i = 0; i < p->count; i++) {
+        double value[POSTERIOR_COLUMNS];
+        posterior_row_values(value, p, i);
+        buffer_printf(out, "%d\t%.6e\t%.6e", i, p->value[i], p->log_prior[i]);
+        for (int k = 0; k < p->n_columns; k++)
+            buffer_printf(out, "\t%.6e", value[k]);
+        buffer_text(out, "\n");
+    }
+    return buffer_status(out);
+}
+
+static int put_trees(buffer *out, const posterior *p)
+{
+    const taxa *names = &p->trees.taxa;
+    const size_t n = (size_t)names->count;
+    buffer header;
+    tree_writer writer = {0};
+    int status = tree_writer_init(&writer, names);
+    writer.digits = 7;
+    buffer_init(&header);
+    tree_write_begin(&header, names);
+    if (!status)
+        status = buffer_status(&header);
+    if (!status) { /* MrBayes wants its own comments after the first line */
+        const char *rest = strchr(header.text, '\n');
+        buffer_printf(out, "#NEXUS\n[ID: %lu]\n[Param: tree]%s", run_number(p), rest);
+    }
+    for (size_t i = 0; i < (size_t)p->count && !status; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "gen.%zu", i);
+        tree_write_tree(out, &writer, name, NULL, p->decision + i * (n - 3),
+                        p->length + i * (2 * n - 3));
+    }
+    tree_write_end(out);
+    tree_writer_free(&writer);
+    buffer_free(&header);
+    return status ? status : buffer_status(out);
+}
+
+/* The files and who fills them, in the same order. */
+const char *const PARAMETER_SUFFIXES[] = {".p", ".t", NULL};
+static int (*const PUT[])(buffer *, const posterior *) = {put_numbers, put_trees};
+
+int parameters_write(const char *prefix, const posterior *p, diag *d)
+{
+    int status = ART_OK;
+    buffer text;
+    buffer_init(&text);
+    for (int i = 0; PARAMETER_SUFFIXES[i] && !status; i++) {
+        buffer_clear(&text);
+        status = PUT[i](&text, p);
+        if (!status)
+            status = output_result(prefix, PARAMETER_SUFFIXES[i], &text, d);
+    }
+    buffer_free(&text);
+    return status;
+}

@@ -1,0 +1,42 @@
+/* parameters.h: the posterior of the tree length and of the free parameters of the substitution
+ * model, as a table, as JSON, and as files of MrBayes' kind.
+ *
+ *     parameter_row row[POSTERIOR_COLUMNS];
+ *     status = parameter_rows(row, &posterior);            posterior.n_columns of them
+ *
+ * Means and standard deviations are those of all weighted draws, medians and intervals those of the
+ * sample. */
+#ifndef RESULTS_PARAMETERS_H
+#define RESULTS_PARAMETERS_H
+
+#include "base/buffer.h"
+#include "base/diag.h"
+#include "results/posterior.h"
+
+#include <jansson.h>
+
+typedef struct parameter_row {
+    char name[PARAMETER_NAME_SIZE]; /* as MrBayes' .p files have it: TL, kappa, pi(A), .. */
+    double mean;
+    double error;     /* Monte Carlo standard error of the mean */
+    double deviation; /* standard deviation of the posterior */
+    double median;
+    double low, high; /* 95 % highest posterior density interval */
+    double ess;       /* deviation^2 / error^2 */
+} parameter_row;
+
+/* p is finished. row [p->n_columns]. ART_ERR_NOMEM at worst. */
+int parameter_rows(parameter_row *row, const posterior *p);
+
+/* An object for <prefix>.json, by name; a new one, NULL if memory is short. */
+json_t *parameters_json(const posterior *p);
+
+/* The shortest interval that holds 95 % of value [n], which is sorted by this. n >= 1. */
+void shortest_interval(double *low, double *high, double *value, size_t n);
+
+/* <prefix>.p and <prefix>.t: the sample as MrBayes writes it, for Tracer and for its own sump and
+ * sumt (with nruns=1). */
+extern const char *const PARAMETER_SUFFIXES[]; /* the suffixes, NULL at the end */
+int parameters_write(const char *prefix, const posterior *p, diag *d);
+
+#endif

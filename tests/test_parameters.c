@@ -1,0 +1,300 @@
+/* Free parameters of the substitution model: exact gradients, the joint mode with the branch
+ * lengths, and the evidence with both integrated out. */
+#include "support/check.h"
+#include "support/problem.h"
+
+#include "branch/branch_posterior.h"
+#include "branch/length_scale.h"
+#include "branch/parameter_mode.h"
+#include "branch/topology_evidence.h"
+#include "lik/likelihood.h"
+#include "subst/simulate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE 10.0
+
+static const char *const FREE[] = {
+    "JC+G4",     "JC+I",      "K80",           "K80+G4",           "F81+I+G4",          "HKY",
+    "HKY+G4",    "HKY{2}+G4", "HKY+FQ+I",      "HKY+F{0.3,0.2,0.1,0.4}+G4{0.7}", "TN93+G2",
+    "SYM",       "SYM+I",     "GTR",           "GTR+G4",           "GTR+I",             "GTR+I+G4",
+    "GTR+F{0.3,0.2,0.1,0.4}+G4",
+};
+enum { N_FREE = sizeof FREE / sizeof *FREE };
+
+static free_model free_of(const char *text)
+{
+    free_model f;
+    diag d = {0};
+    check_status(free_model_parse(&f, text, NULL, NULL, &d));
+    return f;
+}
+
+/* Coordinates near those where a search starts. */
+static void some_z(double *z, const free_model *f, uint32_t number)
+{
+    rng stream = rng_at(1, RNG_TEST, 77, number);
+    free_model_start(z, f);
+    for (int k = 0; k < f->n_free; k++)
+        z[k] += 0.5 * rng_normal(&stream);
+}
+
+typedef struct joint {
+    problem data;
+    branch_posterior p;
+    parameter_mode *mode;
+} joint;
+
+static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
+{
+    const free_model f = free_of(model);
+    j->data = problem_random(n_taxa, n_sites, 1, seed);
+    double z[FREE_MOST];
+    subst_model truth;
+    some_z(z, &f, 5);
+    free_model_at(&truth, &f, z);
+    check_status(simulate_sites(j->data.alignment.state, j->data.decision, j->data.length, n_taxa,
+                                &truth, (size_t)n_sites, seed, NULL));
+    check_status(branch_posterior_init_free(&j->p, &j->data.alignment, NULL, &f,
+                                            branch_prior_exponential(RATE)));
+    check_status(parameter_mode_create(&j->mode, &j->p));
+}
+
+static void joint_free(joint *j)
+{
+    parameter_mode_free(j->mode);
+    branch_posterior_free(&j->p);
+    problem_free(&j->data);
+}
+
+/* f(x, z) by the other engine (lik/likelihood.h), which shares no derivatives with this one. */
+static double density(const joint *j, const double *x, const double *z)
+{
+    const int edges = j->p.n_edges;
+    double length[64], value, sum = 0;
+    subst_model m;
+    free_model_at(&m, &j->p.free, z);
+    for (int e = 0; e < edges; e++)
+        length[e] = length_scale_length(x[e]);
+    check_status(
+        likelihood_ref(&value, NULL, &j->data.alignment, NULL, &m, j->data.decision, length));
+    for (int e = 0; e < edges; e++)
+        sum += log(RATE) - RATE * length[e] + length_scale_log_jacobian(x[e]);
+    return value + sum + free_model_log_prior(&j->p.free, z);
+}
+
+/* Signed differences of the density in every coordinate, for all models, with and without scaling of
+ * partials (many taxa). The error of a central difference with step h is h^2 times the third
+ * derivative, which is of the order of the number of sites. */
+static void gradients_are_those_of_the_density(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_FREE; k++) {
+        joint j;
+        joint_init(&j, FREE[k], 9, 120, 31 + (uint64_t)k);
+        const int edges = j.p.n_edges, n = j.p.free.n_free;
+        double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
+        for (int e = 0; e < edges; e++)
+            x[e] = length_scale_x(j.data.length[e] * (1 + 0.3 * (e % 3)) + 0.001);
+        some_z(z, &j.p.free, (uint32_t)k);
+        branch_posterior_move(&j.mode->view, z);
+        branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
+        branch_solver_move(j.mode->solver, x);
+        parameter_mode_gradient(j.mode, by_x, by_z, z);
+        const double h = 1e-5;
+        for (int i = 0; i < edges + n; i++) {
+            double *at = i < edges ? &x[i] : &z[i - edges], before = *at;
+            *at = before + h;
+            const double up = density(&j, x, z);
+            *at = before - h;
+            const double down = density(&j, x, z);
+            *at = before;
+            const double by = i < edges ? by_x[i] : by_z[i - edges];
+            check_near(by, (up - down) / (2 * h), 1e-5 * (1 + fabs(by)));
+        }
+        joint_free(&j);
+    }
+}
+
+/* The same where partials are scaled: 150 taxa on long branches; against the gradient by sums of
+ * the unscaled engine is not possible, so against differences of the scaled likelihood. */
+static void gradients_hold_with_scaling(void **state)
+{
+    (void)state;
+    joint j;
+    joint_init(&j, "GTR+I+G4", 150, 40, 7);
+    const int edges = j.p.n_edges, n = j.p.free.n_free;
+    double *x = malloc((size_t)edges * sizeof *x), z[FREE_MOST], by_z[FREE_MOST];
+    for (int e = 0; e < edges; e++)
+        x[e] = length_scale_x(0.5 + 0.1 * (e % 5));
+    some_z(z, &j.p.free, 3);
+    branch_posterior_move(&j.mode->view, z);
+    branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
+    branch_solver_move(j.mode->solver, x);
+    parameter_mode_gradient(j.mode, NULL, by_z, z);
+    for (int i = 0; i < n; i++) {
+        const double h = 1e-5, before = z[i];
+        double value[2];
+        for (int side = 0; side < 2; side++) {
+            z[i] = side ? before - h : before + h;
+            branch_posterior_move(&j.mode->view, z);
+            branch_solver_move(j.mode->solver, x);
+            value[side] =
+                branch_solver_value(j.mode->solver) + free_model_log_prior(&j.p.free, z);
+        }
+        z[i] = before;
+        check_near(by_z[i], (value[0] - value[1]) / (2 * h), 1e-4 * (1 + fabs(by_z[i])));
+    }
+    free(x);
+    joint_free(&j);
+}
+
+/* The joint mode has no slope in any coordinate, from near and from far. */
+static void the_joint_mode_is_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_FREE; k++) {
+        joint j;
+        joint_init(&j, FREE[k], 10, 500, 51 + (uint64_t)k);
+        const int n = j.p.free.n_free;
+        double length[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
+        for (int e = 0; e < j.p.n_edges; e++)
+            length[e] = 0.1;
+        free_model_start(z, &j.p.free);
+        check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-10));
+        parameter_mode_gradient(j.mode, by_x, by_z, z);
+        double covariance[FREE_MOST * FREE_MOST];
+        for (int i = 0; i < n; i++)
+            check_near(by_z[i], 0, 2e-3); /* slopes are of the order of 30 at the start */
+        check_status(parameter_mode_spread(j.mode, covariance));
+        for (int i = 0; i < n; i++)
+            assert_true(covariance[i * n + i] > 0);
+        joint_free(&j);
+    }
+}
+
+/* log of the integral over one parameter of the evidence at fixed parameters, by the trapezoidal
+ * rule over twelve standard deviations; the error of the sampled evidence at one node is far below
+ * that of the joint sampling. */
+static double by_quadrature(const joint *j, const double *mode, double sd)
+{
+    enum { NODES = 49 };
+    const double step = 12 * sd / (NODES - 1);
+    double value[NODES], top = -HUGE_VAL, sum = 0;
+    for (int i = 0; i < NODES; i++) {
+        const double z = mode[0] + (i - NODES / 2) * step;
+        subst_model m;
+        branch_posterior fixed;
+        topology_evidence *t;
+        log_mean mean = {0};
+        double length[64];
+        free_model_at(&m, &j->p.free, &z);
+        check_status(branch_posterior_init(&fixed, &j->data.alignment, NULL, &m,
+                                           branch_prior_exponential(RATE)));
+        check_status(topology_evidence_create(&t, &fixed));
+        for (int e = 0; e < fixed.n_edges; e++)
+            length[e] = 0.1;
+        check_status(topology_evidence_mode(t, j->data.decision, length, 1e-8));
+        check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
+        topology_evidence_sample(t, &mean, (length_draws){0}, 4000,
+                                 rng_at(4, RNG_TEST, 9, (uint32_t)i));
+        value[i] = log_mean_value(&mean) + free_model_log_prior(&j->p.free, &z);
+        top = fmax(top, value[i]);
+        topology_evidence_free(t);
+        branch_posterior_free(&fixed);
+    }
+    for (int i = 0; i < NODES; i++)
+        sum += exp(value[i] - top) * step;
+    return top + log(sum);
+}
+
+static void check_quadrature(const char *model, int n_taxa, int n_sites, uint64_t seed)
+{
+    joint j;
+    joint_init(&j, model, n_taxa, n_sites, seed);
+    assert_int_equal(j.p.free.n_free, 1);
+    double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+    for (int e = 0; e < j.p.n_edges; e++)
+        length[e] = 0.1;
+    free_model_start(z, &j.p.free);
+    check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-8));
+    check_status(parameter_mode_spread(j.mode, spread));
+    branch_posterior_recentre(&j.p, z, spread);
+    topology_evidence *t;
+    log_mean m = {0};
+    check_status(topology_evidence_create(&t, &j.p));
+    for (int e = 0; e < j.p.n_edges; e++)
+        length[e] = 0.1;
+    check_status(topology_evidence_mode(t, j.data.decision, length, 1e-8));
+    for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+        check_status(topology_evidence_proposal(t, (evidence_shape)shape));
+        m = (log_mean){0};
+        topology_evidence_sample(t, &m, (length_draws){0}, 20000,
+                                 rng_at(6, RNG_TEST, (uint32_t)shape, 0));
+        assert_true(log_mean_error(&m) < (shape == EVIDENCE_FULL ? 0.02 : 0.2));
+        check_near(log_mean_value(&m), by_quadrature(&j, z, sqrt(spread[0])),
+                   4 * log_mean_error(&m) + 0.002);
+    }
+    check_near(t->full_laplace, log_mean_value(&m), 0.3);
+    topology_evidence_free(t);
+    joint_free(&j);
+}
+
+static void evidence_equals_quadrature_over_the_parameter(void **state)
+{
+    (void)state;
+    check_quadrature("K80", 4, 100, 3);
+    check_quadrature("K80", 5, 200, 4);
+    check_quadrature("JC+G4", 4, 200, 5);
+    check_quadrature("JC+G4", 5, 100, 6);
+    check_quadrature("JC+I", 5, 200, 8);
+}
+
+/* Both proposals are unbiased whatever the model: they agree. */
+static void proposals_agree_with_many_parameters(void **state)
+{
+    (void)state;
+    static const char *const MODEL[] = {"HKY+G4", "GTR+G4", "GTR+I+G4"};
+    for (int k = 0; k < 3; k++) {
+        joint j;
+        joint_init(&j, MODEL[k], 7, 400, 90 + (uint64_t)k);
+        double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+        for (int e = 0; e < j.p.n_edges; e++)
+            length[e] = 0.1;
+        free_model_start(z, &j.p.free);
+        check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
+        check_status(parameter_mode_spread(j.mode, spread));
+        branch_posterior_recentre(&j.p, z, spread);
+        topology_evidence *t;
+        check_status(topology_evidence_create(&t, &j.p));
+        log_mean m[2] = {{0}};
+        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+            for (int e = 0; e < j.p.n_edges; e++)
+                length[e] = 0.1;
+            check_status(topology_evidence_mode(t, j.data.decision, length, 1e-6));
+            check_status(topology_evidence_proposal(t, (evidence_shape)shape));
+            topology_evidence_sample(t, &m[shape], (length_draws){0}, 8000,
+                                     rng_at(7, RNG_TEST, (uint32_t)shape, (uint32_t)k));
+        }
+        const double error = hypot(log_mean_error(&m[0]), log_mean_error(&m[1]));
+        assert_true(error < 0.3); /* the diagonal proposal is a poor one */
+        check_near(log_mean_value(&m[0]), log_mean_value(&m[1]), 4 * error);
+        assert_true(log_mean_ess(&m[1]) > 8000 * 0.2);
+        topology_evidence_free(t);
+        joint_free(&j);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradients_are_those_of_the_density),
+        cmocka_unit_test(gradients_hold_with_scaling),
+        cmocka_unit_test(the_joint_mode_is_one),
+        cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
+        cmocka_unit_test(proposals_agree_with_many_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
