@@ -318,6 +318,10 @@ static void spellings(void **state)
         {"JC+F{.1,.2,.3,.4}", "JC+F{0.1,0.2,0.3,0.4}"},
         {"JC+I{0}", "JC"},
         {"F81+F{0.25,0.25,0.25,0.25}", "F81+FQ"},
+        {"GTR{1/2/3/4/5/6}+FU{0.1/0.2/0.3/0.4}+IU{0.2}+G4m{0.5}",
+         "GTR{1,2,3,4,5,6}+F{0.1,0.2,0.3,0.4}+I{0.2}+G4{0.5}"},
+        {"tim2e{2,3,5}+Gm{1}", "TIM2{2,3,1,5}+FQ+G4{1}"},
+        {"TPM1{2,3,4}", "K81{2,3,4}"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         char text[MODEL_STRING_SIZE];
@@ -328,22 +332,55 @@ static void spellings(void **state)
     assert_false(parsed("K80{2}").is_jc || parsed("JC+F{0.1,0.2,0.3,0.4}").is_jc);
 }
 
+/* The rates that IQ-TREE 2 reports for the same strings. */
+static void restricted_models_are_those_of_iqtree(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double rate[N_RATES];
+    } known[] = {
+        {"TIM2e{2,3,5}", {2, 3, 2, 1, 5, 1}}, {"TIM3e{2,3,5}", {2, 3, 1, 2, 5, 1}},
+        {"TIMe{2,3,5}", {1, 2, 3, 3, 5, 1}},  {"TVMe{2,3,5,7}", {2, 3, 5, 7, 3, 1}},
+        {"K81{2,3}", {1, 2, 3, 3, 2, 1}},     {"TPM2{2,3}", {2, 3, 2, 1, 3, 1}},
+        {"TPM3{2,3}", {2, 3, 1, 2, 3, 1}},    {"TPM2{2,3,4}", {0.5, 0.75, 0.5, 1, 0.75, 1}},
+        {"TNe{2,3}", {1, 2, 1, 1, 3, 1}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        subst_model m = parsed(known[i].text);
+        for (int k = 0; k < N_RATES; k++)
+            check_close(m.rate[k] / m.rate[RATE_GT], known[i].rate[k], 1e-15);
+    }
+    static const char *const equal[] = {"K81",   "TPM2",  "TPM3", "TIMe",
+                                        "TIM2e", "TIM3e", "TVMe", "TVMef"};
+    static const char *const unequal[] = {"K81u", "TPM2u",  "TPM3uf", "TIM", "TIM1",
+                                          "TIM2", "TIM3uf", "TVM",    "K3Pu"};
+    model_text t;
+    for (size_t i = 0; i < sizeof equal / sizeof equal[0]; i++) {
+        check_status(model_text_parse(&t, equal[i], NULL, NULL));
+        assert_false(t.frequencies_free);
+    }
+    for (size_t i = 0; i < sizeof unequal / sizeof unequal[0]; i++) {
+        check_status(model_text_parse(&t, unequal[i], NULL, NULL));
+        assert_true(t.frequencies_free && t.rates_free);
+    }
+}
+
 /* print and parse are inverse, also for numbers that need 17 digits. */
 static void what_is_printed_reads_back(void **state)
 {
     (void)state;
     rng r = rng_at(1, RNG_TEST, 0, 0);
     for (int i = 0; i < 1000; i++) {
-        subst_model m = {.kind = (subst_kind)rng_below(&r, 7), .n_categories = 1};
-        double sum = 0;
+        subst_model m = {.kind = (subst_kind)rng_below(&r, SUBST_KINDS), .n_categories = 1};
+        double sum = 0, rate[N_RATES];
+        const int *class = subst_rate_class(m.kind);
         for (int k = 0; k < N_RATES; k++)
-            m.rate[k] = m.kind >= SUBST_SYM ? rng_exponential(&r) + 1e-9 : 1;
-        if (m.kind == SUBST_K80 || m.kind == SUBST_HKY)
-            m.rate[RATE_AG] = m.rate[RATE_CT] = 10 * rng_uniform(&r);
-        if (m.kind == SUBST_TN93) {
-            m.rate[RATE_AG] = rng_uniform(&r);
-            m.rate[RATE_CT] = rng_uniform(&r);
-        }
+            rate[k] = rng_exponential(&r) + 1e-9;
+        if (m.kind < SUBST_SYM) /* transversions are 1 */
+            rate[0] = 1;
+        for (int k = 0; k < N_RATES; k++)
+            m.rate[k] = rate[class[k]];
         for (int k = 0; k < 4; k++)
             sum += m.frequency[k] = rng_uniform(&r);
         for (int k = 0; k < 4; k++)
@@ -375,7 +412,7 @@ static void what_is_not_a_model_is_refused(void **state)
         {"HKY+G4", 4, "kappa"},
         {"K80", 4, "kappa"},
         {"TN93+F{0.1,0.2,0.3,0.4}", 5, "AG and CT"},
-        {"GTR+F", 4, "AC, AG, AT, CG, CT, GT"},
+        {"GTR+F", 4, "as in GTR{AC,AG,AT,CG,CT,GT}"},
         {"HKY{2}+G4{0.5}", 15, "base frequencies are missing"},
         {"JC+F", 5, "alignment"},
         {"JC+G4", 6, "shape alpha"},
@@ -383,10 +420,19 @@ static void what_is_not_a_model_is_refused(void **state)
         {"JC+I", 5, "invariant"},
         {"JC+I+G4{1}", 5, "invariant"},
         {"JC+FU", 6, "frequencies"},
-        {"JC+FO", 4, "'FO' is not supported"},
-        {"JC+R4{1}", 4, "'R4' is not supported"},
+        {"JC+FO", 6, "does not give the base frequencies"},
+        {"JC+R4{1}", 4,
+         "'R4' is not supported -- it has a free rate and weight for every "
+         "category; use +G4"},
         {"JC+GA{1}", 4, "'GA' is not supported"},
-        {"JC+ASC", 4, "'ASC' is not supported"},
+        {"JC+ASC", 4, "'ASC' is not supported -- it corrects"},
+        {"JC+ASC_LEWIS", 7, "unexpected '_'"},
+        {"JC+G4a{1}", 4, "medians"},
+        {"JC+IC", 4, "counts constant sites"},
+        {"JC+IO", 6, "does not give the proportion of invariant"},
+        {"JC+IO{0.1}", 4, "expected none"},
+        {"JC+IU", 6, "needs the proportion"},
+        {"JC+FO{0.1,0.2,0.3,0.4}", 4, "expected none"},
         {"JC+", 4, "unexpected end"},
         {"JC++G{1}", 4, "unexpected '+'"},
         {"JC G4", 3, "unexpected ' '"},
@@ -417,7 +463,12 @@ static void what_is_not_a_model_is_refused(void **state)
         {"JC+FQ{1}", 4, "expected none"},
         {"JC+FC{0.1,0.2,0.3,0.4}", 4, "expected none"},
         {"LG+G4{1}", 1, "'LG' is not supported"},
-        {"TPM2{1,2}", 1, "'TPM2' is not supported"},
+        {"TPM2{1,2,3,4}", 1, "4 numbers, expected {AC,AG,CG}"},
+        {"TIM3+FQ", 5, "as in TIM3{AC,AG,AT,CT}"},
+        {"TIM4+FQ", 1, "quote the model in the shell"},
+        {"GTR1", 1, "quote the model in the shell"},
+        {"GTR{1", 4, "quote the model in the shell"},
+        {"HKY2.5+G4", 5, "quote the model in the shell"},
         {"MFP", 1, "'MFP' is not supported"},
         {"J\x01", 2, "unexpected '\\x01'"},
     };
@@ -475,6 +526,7 @@ int main(void)
         cmocka_unit_test(category_rates_change_with_alpha),
         cmocka_unit_test(invariant_sites_speed_up_the_others),
         cmocka_unit_test(spellings),
+        cmocka_unit_test(restricted_models_are_those_of_iqtree),
         cmocka_unit_test(what_is_printed_reads_back),
         cmocka_unit_test(what_is_not_a_model_is_refused),
         cmocka_unit_test(empirical_frequencies),

@@ -5,11 +5,18 @@
  * alpha. The groups of parameters, with their priors (the defaults are those of MrBayes 3.2) and
  * coordinates:
  *
- *     exchange rates r, sum 1     Dirichlet(1,..,1)              log(r_i / r_last)
+ *     exchange rates r, sum 1     Dirichlet(1,..,1)              log(r_i / r_GT)
  *     kappa                       beta(1,1) of kappa/(1+kappa)   log kappa
  *     frequencies pi, sum 1       Dirichlet(1,1,1,1)             log(pi_i / pi_T)
  *     alpha                       exponential(1)                 log alpha
  *     p_invariant                 uniform(0,1)                   log(p / (1 - p))
+ *
+ * Where p_invariant is uniform between l and h, the coordinate is log((p - l) / (h - p)), so that
+ * every z is within the range of the prior. K80 and HKY have kappa. In the models that are a
+ * restricted GTR (TN93, K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM) classes of n_k rates are equal to
+ * each other; their sums n_k r_k have the distribution that the sums of these rates have under GTR:
+ * sums of parts of a Dirichlet distribution are Dirichlet distributed with the sums of its
+ * parameters, Dirichlet(n_1,..,n_K) by default. There is one coordinate for each class without GT.
  *
  * A free_model is a plain value: copy it freely, there is nothing to free.
  *
@@ -29,7 +36,8 @@
 #include "subst/subst_model.h"
 
 enum {
-    FREE_MOST = 10,         /* coordinates: 5 rates, 3 frequencies, alpha, p_invariant */
+    FREE_MOST = 10,         /* coordinates: 5 rates, 3 frequencies, alpha, p_invariant, in this
+                               order */
     FREE_COLUMNS_MOST = 12, /* parameters as they are reported: 6 rates, 4 frequencies, ... */
     PARAMETER_NAME_SIZE = 16,
 };
@@ -51,7 +59,7 @@ typedef struct model_priors {
     double kappa[2];       /* beta of kappa / (1 + kappa); 1, 1 */
     double frequencies[4]; /* Dirichlet; 1 each */
     double alpha_rate;     /* exponential; 1 */
-    double p_invariant[2]; /* uniform between these; 0, 1 */
+    double p_invariant[2]; /* uniform between these, 0 <= and < and <= 1; 0, 1 */
 } model_priors;
 
 model_priors model_priors_default(void);
@@ -81,14 +89,17 @@ char *free_model_print(char out[MODEL_STRING_SIZE], const free_model *f);
 void free_model_start(double *z, const free_model *f);
 
 /* The model with the parameters z [n_free], finished. Whatever z, its is_jc and n_categories are
- * those of f->fixed, so that one set of kernels serves all z; numbers are kept in the range in
- * which everything derived from them is finite. */
+ * those of f->fixed, so that one set of kernels serves all z: is_jc is 0 if rates or frequencies
+ * are free, also where they are equal. Numbers are kept in the range in which everything derived
+ * from them is finite and precise: ratios of rates and of frequencies within 1e-5 .. 1e5, alpha
+ * within ALPHA_MIN .. ALPHA_MAX, p_invariant below 1 - 1e-6. Beyond, the model does not change with
+ * z. */
 void free_model_at(subst_model *m, const free_model *f, const double *z);
 
 /* The coordinates of a model's parameters: the inverse of free_model_at. */
 void free_model_coordinates(double *z, const free_model *f, const subst_model *m);
 
-/* log prior + log |d parameters / d z|; -inf outside the range of the prior. */
+/* log prior + log |d parameters / d z|: a density in z, integrating to 1. */
 double free_model_log_prior(const free_model *f, const double *z);
 
 /* dz [n_free] = the gradient by z of log-likelihood and free_model_log_prior, from the derivatives
@@ -102,7 +113,7 @@ void free_model_likelihood_gradient(double *dz, const free_model *f, const doubl
 /* Draws z [n_free] from the prior. */
 void free_model_draw(double *z, const free_model *f, rng *stream);
 
-/* What is reported, with MrBayes' names: kappa, r(A<->C) .. r(G<->T) (sum 1), pi(A) .. pi(T),
+/* What is reported, with names as in MrBayes: kappa, r(A<->C) .. r(G<->T) (sum 1), pi(A) .. pi(T),
  * alpha, pinvar; the free ones only. Returns how many, at most FREE_COLUMNS_MOST. */
 int free_model_columns(char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE], const free_model *f);
 

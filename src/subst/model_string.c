@@ -12,9 +12,6 @@
 
 enum { MAX_NUMBERS = 6 };
 
-/* Shapes outside are indistinguishable from their limits and waste the categories. */
-static const double MIN_ALPHA = 1e-3, MAX_ALPHA = 1e3;
-
 typedef struct spelling {
     const char *name;
     subst_kind kind;
@@ -23,11 +20,21 @@ typedef struct spelling {
 
 /* The first spelling of a kind is the one that is printed. */
 static const spelling SPELLINGS[] = {
-    {"JC", SUBST_JC, 0},     {"JC69", SUBST_JC, 0},   {"K80", SUBST_K80, 0},
-    {"K2P", SUBST_K80, 0},   {"F81", SUBST_F81, 1},   {"HKY", SUBST_HKY, 1},
-    {"HKY85", SUBST_HKY, 1}, {"TN93", SUBST_TN93, 1}, {"TN", SUBST_TN93, 1},
-    {"TrN", SUBST_TN93, 1},  {"TNe", SUBST_TN93, 0},  {"TN93ef", SUBST_TN93, 0},
-    {"SYM", SUBST_SYM, 0},   {"GTR", SUBST_GTR, 1},
+    {"JC", SUBST_JC, 0},      {"JC69", SUBST_JC, 0},     {"K80", SUBST_K80, 0},
+    {"K2P", SUBST_K80, 0},    {"F81", SUBST_F81, 1},     {"HKY", SUBST_HKY, 1},
+    {"HKY85", SUBST_HKY, 1},  {"TN93", SUBST_TN93, 1},   {"TN", SUBST_TN93, 1},
+    {"TrN", SUBST_TN93, 1},   {"TNe", SUBST_TN93, 0},    {"TN93ef", SUBST_TN93, 0},
+    {"TrNe", SUBST_TN93, 0},  {"TrNef", SUBST_TN93, 0},  {"SYM", SUBST_SYM, 0},
+    {"GTR", SUBST_GTR, 1},    {"K81", SUBST_K81, 0},     {"K3P", SUBST_K81, 0},
+    {"TPM1", SUBST_K81, 0},   {"K81u", SUBST_K81, 1},    {"K3Pu", SUBST_K81, 1},
+    {"TPM1u", SUBST_K81, 1},  {"K81uf", SUBST_K81, 1},   {"TPM1uf", SUBST_K81, 1},
+    {"TPM2", SUBST_TPM2, 0},  {"TPM2u", SUBST_TPM2, 1},  {"TPM2uf", SUBST_TPM2, 1},
+    {"TPM3", SUBST_TPM3, 0},  {"TPM3u", SUBST_TPM3, 1},  {"TPM3uf", SUBST_TPM3, 1},
+    {"TIM", SUBST_TIM, 1},    {"TIM1", SUBST_TIM, 1},    {"TIMe", SUBST_TIM, 0},
+    {"TIM1e", SUBST_TIM, 0},  {"TIM1uf", SUBST_TIM, 1},  {"TIM2", SUBST_TIM2, 1},
+    {"TIM2e", SUBST_TIM2, 0}, {"TIM2uf", SUBST_TIM2, 1}, {"TIM3", SUBST_TIM3, 1},
+    {"TIM3e", SUBST_TIM3, 0}, {"TIM3uf", SUBST_TIM3, 1}, {"TVM", SUBST_TVM, 1},
+    {"TVMe", SUBST_TVM, 0},   {"TVMef", SUBST_TVM, 0},
 };
 enum { N_SPELLINGS = sizeof SPELLINGS / sizeof SPELLINGS[0] };
 
@@ -45,6 +52,7 @@ typedef struct reader {
     const char *text;
     const char *at;
     const alignment *alignment;
+    int all_fixed; /* what is free is an error */
     diag *d;
     char quoted[256]; /* the text, as it may be shown */
 } reader;
@@ -80,7 +88,9 @@ static int read_numbers(reader *r, part *p)
         r->at += width;
     } while (*r->at == ',' || *r->at == '/');
     if (*r->at != '}')
-        return diag_error(r->d, ART_ERR_INPUT, place(r, open), "'{' is not closed -- add '}'");
+        return diag_error(r->d, ART_ERR_INPUT, place(r, open),
+                          "'{' is not closed -- add '}', and quote the model in the shell, as in "
+                          "'GTR{1,2,1,1,3,1}'");
     r->at++;
     return ART_OK;
 }
@@ -97,6 +107,10 @@ static int read_part(reader *r, part *p)
     p->end = r->at;
     if (p->length == 0 || (*r->at != '+' && *r->at != '\0')) {
         char shown[64];
+        if (*r->at == '.')
+            return diag_error(r->d, ART_ERR_INPUT, place(r, r->at),
+                              "a number outside of braces -- some shells remove them: quote the "
+                              "model in the shell, as in 'HKY{2.5}'");
         return diag_error(r->d, ART_ERR_INPUT, place(r, r->at),
                           "unexpected %s -- write a model like HKY{2.5}+F{0.3,0.2,0.2,0.3}+G4{0.5}",
                           *r->at ? show(shown, r->at, 1) : "end");
@@ -109,13 +123,25 @@ static int is_word(const part *p, const char *word)
     return strlen(word) == p->length && strncasecmp(p->word, word, p->length) == 0;
 }
 
+/* A part that has no numbers is free, if that may be. */
+static int leave_free(reader *r, int *is_free, const part *p, const char *what, const char *example)
+{
+    char shown[64];
+    *is_free = 1;
+    return !r->all_fixed
+               ? ART_OK
+               : diag_error(r->d, ART_ERR_INPUT, place(r, p->end),
+                            "%s does not give %s, and parameters are not estimated here -- write "
+                            "numbers, as in %s",
+                            show(shown, p->word, p->length), what, example);
+}
+
 static int missing(reader *r, const part *p, const char *what, const char *example)
 {
     char shown[64];
-    return diag_error(
-        r->d, ART_ERR_INPUT, place(r, p->end),
-        "%s of %s is not given -- parameters are not estimated; write, for example, %s", what,
-        show(shown, p->word, p->length), example);
+    return diag_error(r->d, ART_ERR_INPUT, place(r, p->end),
+                      "%s needs %s -- write, for example, %s", show(shown, p->word, p->length),
+                      what, example);
 }
 
 static int wrong_count(reader *r, const part *p, const char *expected)
@@ -135,55 +161,89 @@ static int within(reader *r, const part *p, int i, double low, double high)
                       high);
 }
 
-/* Exchange rates of K80, HKY, TN93: transversions are `base`, or 1 when it is not given. */
-static int read_transitions(reader *r, subst_model *m, const part *p, int n_transitions)
+/* The rates of which kappa, or the transitions of TN93, are multiples. */
+static int is_relative(subst_kind kind)
 {
-    if (p->n_numbers < 0)
-        return n_transitions == 1
-                   ? missing(r, p, "the transition/transversion ratio kappa", "HKY{2.5}")
-                   : missing(r, p, "the transition rates AG and CT", "TN93{2,3}");
-    if (p->n_numbers != n_transitions && p->n_numbers != n_transitions + 1)
-        return wrong_count(r, p,
-                           n_transitions == 1 ? "{kappa} or {transversion,transition}"
-                                              : "{AG,CT} or {transversion,AG,CT}");
-    int first = p->n_numbers - n_transitions;
-    double base = first ? p->number[0] : 1;
-    m->rate[RATE_AG] = p->number[first] / base;
-    m->rate[RATE_CT] = p->number[p->n_numbers - 1] / base;
-    return ART_OK;
+    return kind == SUBST_K80 || kind == SUBST_HKY || kind == SUBST_TN93;
 }
 
-static int read_rates(reader *r, subst_model *m, const part *p)
+/* The rates in braces, one per class, by the name of the first of the class: {AC,AG,CG,CT} */
+static const char *rate_names(char out[32], subst_kind kind)
 {
+    static const char *const names[N_RATES] = {"AC", "AG", "AT", "CG", "CT", "GT"};
+    const int *class = subst_rate_class(kind);
+    int used = 0;
+    for (int i = 0, next = 0; i < N_RATES; i++)
+        if (class[i] == next) {
+            used += snprintf(out + used, 32 - (size_t)used, "%c%s", next ? ',' : '{', names[i]);
+            next++;
+        }
+    snprintf(out + used, 32 - (size_t)used, "}");
+    return out;
+}
+
+static int free_rates(reader *r, model_text *t, const part *p)
+{
+    const subst_kind kind = t->model.kind;
+    char names[32], what[64], example[64];
+    snprintf(what, sizeof what, "the exchange rates %s", rate_names(names, kind));
+    snprintf(example, sizeof example, "%.*s%s", (int)p->length, p->word, names);
+    if (kind == SUBST_K80 || kind == SUBST_HKY)
+        return leave_free(r, &t->rates_free, p, "the transition/transversion ratio kappa",
+                          "HKY{2.5}");
+    if (kind == SUBST_TN93)
+        return leave_free(r, &t->rates_free, p, "the transition rates AG and CT", "TN93{2,3}");
+    return leave_free(r, &t->rates_free, p, what, example);
+}
+
+/* One number per class of rates, or all but that of the class of GT, which is then 1. */
+static int read_rates(reader *r, model_text *t, const part *p)
+{
+    char names[32];
+    subst_model *m = &t->model;
+    const int *class = subst_rate_class(m->kind), classes = subst_rate_classes(m->kind);
+    const int reference = class[RATE_GT];
     for (int i = 0; i < N_RATES; i++)
         m->rate[i] = 1;
+    if (classes == 1)
+        return p->n_numbers < 0 ? ART_OK : wrong_count(r, p, "none");
+    if (p->n_numbers < 0)
+        return free_rates(r, t, p);
     for (int i = 0; i < p->n_numbers; i++) {
         int status = within(r, p, i, 0, 1e6);
         if (status)
             return status;
     }
-    switch (m->kind) {
-    case SUBST_JC:
-    case SUBST_F81:
-        return p->n_numbers < 0 ? ART_OK : wrong_count(r, p, "none");
-    case SUBST_K80:
-    case SUBST_HKY:
-        return read_transitions(r, m, p, 1);
-    case SUBST_TN93:
-        return read_transitions(r, m, p, 2);
-    case SUBST_SYM:
-    case SUBST_GTR:
-        break;
-    }
-    if (p->n_numbers < 0)
-        return missing(r, p, "the exchange rates AC, AG, AT, CG, CT, GT", "GTR{1,2,1,1,3,1}");
-    if (p->n_numbers != N_RATES && p->n_numbers != N_RATES - 1)
-        return wrong_count(r, p, "{AC,AG,AT,CG,CT,GT}");
-    memcpy(m->rate, p->number, (size_t)p->n_numbers * sizeof *p->number);
+    if (p->n_numbers != classes && p->n_numbers != classes - 1)
+        return wrong_count(r, p,
+                           m->kind == SUBST_TN93  ? "{AG,CT} or {transversion,AG,CT}"
+                           : is_relative(m->kind) ? "{kappa} or {transversion,transition}"
+                                                  : rate_names(names, m->kind));
+    const int all = p->n_numbers == classes;
+    const double base = all && is_relative(m->kind) ? p->number[reference] : 1;
+    for (int i = 0; i < N_RATES; i++)
+        if (all || class[i] != reference)
+            m->rate[i] = p->number[class[i] - (!all && class[i] > reference)] / base;
     return ART_OK;
 }
 
-static int read_name(reader *r, subst_model *m, int *unequal)
+/* Whether the word is the name of a model with digits behind it, as when a shell has taken {1,2}
+ * apart. */
+static int has_digits_behind(const part *p)
+{
+    for (int i = 0; i < N_SPELLINGS; i++) {
+        size_t n = strlen(SPELLINGS[i].name), k = n;
+        if (p->length <= n || strncasecmp(p->word, SPELLINGS[i].name, n) != 0)
+            continue;
+        while (k < p->length && isdigit((unsigned char)p->word[k]))
+            k++;
+        if (k == p->length)
+            return 1;
+    }
+    return 0;
+}
+
+static int read_name(reader *r, model_text *t, int *unequal)
 {
     part p;
     int status = read_part(r, &p);
@@ -191,20 +251,26 @@ static int read_name(reader *r, subst_model *m, int *unequal)
         return status;
     for (int i = 0; i < N_SPELLINGS; i++)
         if (is_word(&p, SPELLINGS[i].name)) {
-            m->kind = SPELLINGS[i].kind;
+            t->model.kind = SPELLINGS[i].kind;
             *unequal = SPELLINGS[i].unequal;
-            return read_rates(r, m, &p);
+            return read_rates(r, t, &p);
         }
     char shown[64];
     return diag_error(r->d, ART_ERR_INPUT, place(r, p.word),
-                      "model %s is not supported -- use JC, K80, F81, HKY, TN93, SYM or GTR",
-                      show(shown, p.word, p.length));
+                      "model %s is not supported -- use JC, K80, F81, HKY, TN93, SYM, GTR or a "
+                      "restricted GTR (K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM)%s",
+                      show(shown, p.word, p.length),
+                      has_digits_behind(&p)
+                          ? "; if it had braces, quote the model in the shell, as "
+                            "in 'GTR{1,2,1,1,3,1}'"
+                          : "");
 }
 
 static int count_frequencies(reader *r, subst_model *m, const part *p)
 {
     if (!r->alignment)
-        return missing(r, p, "the alignment or the base frequencies", "+F{0.3,0.2,0.2,0.3}");
+        return missing(r, p, "an alignment to count bases in, which there is not here, or numbers",
+                       "+F{0.3,0.2,0.2,0.3}");
     int absent, status = subst_frequencies(m->frequency, &absent, r->alignment);
     if (status)
         return diag_error(r->d, status, place(r, p->word),
@@ -214,9 +280,14 @@ static int count_frequencies(reader *r, subst_model *m, const part *p)
     return ART_OK;
 }
 
-static int read_frequencies(reader *r, subst_model *m, const part *p)
+static int read_frequencies(reader *r, model_text *t, const part *p)
 {
+    subst_model *m = &t->model;
     int user = is_word(p, "FU");
+    if (is_word(p, "FO"))
+        return p->n_numbers < 0 ? leave_free(r, &t->frequencies_free, p, "the base frequencies",
+                                             "+F{0.3,0.2,0.2,0.3}")
+                                : wrong_count(r, p, "none, or write +F{A,C,G,T} to fix them");
     if (is_word(p, "FQ") || is_word(p, "FE")) {
         for (int i = 0; i < 4; i++)
             m->frequency[i] = 0.25;
@@ -244,52 +315,77 @@ static int read_frequencies(reader *r, subst_model *m, const part *p)
     return ART_OK;
 }
 
-static int read_invariant(reader *r, subst_model *m, const part *p)
+static int read_invariant(reader *r, model_text *t, const part *p)
 {
+    const char *what = "the proportion of invariant sites";
     if (p->n_numbers < 0)
-        return missing(r, p, "the proportion of invariant sites", "+I{0.2}");
-    if (p->n_numbers != 1)
-        return wrong_count(r, p, "{p}");
-    m->p_invariant = p->number[0];
+        return is_word(p, "IU") ? missing(r, p, what, "+IU{0.2}")
+                                : leave_free(r, &t->p_invariant_free, p, what, "+I{0.2}");
+    if (p->n_numbers != 1 || is_word(p, "IO"))
+        return wrong_count(r, p, is_word(p, "IO") ? "none, or write +I{p} to fix it" : "{p}");
+    t->model.p_invariant = p->number[0];
     return p->number[0] == 0 ? ART_OK : within(r, p, 0, 0, 1);
 }
 
-/* G, or G with a number of categories: -1 if it is not that. */
+/* G, or G with a number of categories, or these with m behind: -1 if it is not that. */
 static int gamma_categories(const part *p)
 {
-    if (toupper((unsigned char)p->word[0]) != 'G' || p->length > 4)
+    size_t length = p->length;
+    if (length > 1 && tolower((unsigned char)p->word[length - 1]) == 'm')
+        length--;
+    if (toupper((unsigned char)p->word[0]) != 'G' || length > 4)
         return -1;
     int n = 0;
-    for (size_t i = 1; i < p->length; i++) {
+    for (size_t i = 1; i < length; i++) {
         if (!isdigit((unsigned char)p->word[i]))
             return -1;
         n = 10 * n + (p->word[i] - '0');
     }
-    return p->length == 1 ? 4 : n;
+    return length == 1 ? 4 : n;
 }
 
-static int read_gamma(reader *r, subst_model *m, const part *p)
+static int read_gamma(reader *r, model_text *t, const part *p)
 {
     int n = gamma_categories(p);
     if (n < 1 || n > SUBST_CATEGORIES)
         return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
                           "%d rate categories -- the number must be between 1 and %d", n,
                           SUBST_CATEGORIES);
+    t->model.n_categories = n;
     if (p->n_numbers < 0)
-        return missing(r, p, "the shape alpha", "+G4{0.5}");
+        return leave_free(r, &t->alpha_free, p, "the shape alpha", "+G4{0.5}");
     if (p->n_numbers != 1)
         return wrong_count(r, p, "{alpha}");
-    m->n_categories = n;
-    m->alpha = p->number[0];
-    return p->number[0] == MIN_ALPHA || p->number[0] == MAX_ALPHA
+    t->model.alpha = p->number[0];
+    return p->number[0] == ALPHA_MIN || p->number[0] == ALPHA_MAX
                ? ART_OK
-               : within(r, p, 0, MIN_ALPHA, MAX_ALPHA);
+               : within(r, p, 0, ALPHA_MIN, ALPHA_MAX);
+}
+
+/* Why a part after a '+' is not taken, and what to do instead. */
+static int refuse_modifier(reader *r, const part *p)
+{
+    char shown[64];
+    const char first = (char)toupper((unsigned char)p->word[0]);
+    const char last = (char)toupper((unsigned char)p->word[p->length - 1]);
+    const char *advice = "use +F, +FO, +FQ, +I and +G4";
+    if (p->length >= 3 && strncasecmp(p->word, "ASC", 3) == 0)
+        advice = "it corrects for constant sites that were left out of the alignment; leave it out "
+                 "and give the whole alignment";
+    else if (first == 'R' && (p->length == 1 || isdigit((unsigned char)p->word[1])))
+        advice = "it has a free rate and weight for every category; use +G4, or +I+G4";
+    else if (first == 'G' && last == 'A')
+        advice = "it has the medians of the rate categories; use +G4, which has their means";
+    else if (is_word(p, "IC"))
+        advice = "it counts constant sites, which are not all invariant; use +I or +I{p}";
+    return diag_error(r->d, ART_ERR_INPUT, place(r, p->word), "%s is not supported -- %s",
+                      show(shown, p->word, p->length), advice);
 }
 
 enum { SEEN_F = 1, SEEN_I = 2, SEEN_G = 4 };
 
 /* One part after a '+'; sets its bit in *seen. */
-static int read_modifier(reader *r, subst_model *m, int *seen)
+static int read_modifier(reader *r, model_text *t, int *seen)
 {
     char shown[64];
     part p;
@@ -297,47 +393,63 @@ static int read_modifier(reader *r, subst_model *m, int *seen)
     if (status)
         return status;
     int kind = is_word(&p, "F") || is_word(&p, "FC") || is_word(&p, "FU") || is_word(&p, "FQ") ||
-                       is_word(&p, "FE")
+                       is_word(&p, "FE") || is_word(&p, "FO")
                    ? SEEN_F
-               : is_word(&p, "I") || is_word(&p, "IU") ? SEEN_I
-               : gamma_categories(&p) >= 0             ? SEEN_G
-                                                       : 0;
+               : is_word(&p, "I") || is_word(&p, "IU") || is_word(&p, "IO") ? SEEN_I
+               : gamma_categories(&p) >= 0                                  ? SEEN_G
+                                                                            : 0;
     if (!kind)
-        return diag_error(r->d, ART_ERR_INPUT, place(r, p.word),
-                          "%s is not supported -- use +F, +FQ, +I{p} and +G4{alpha}",
-                          show(shown, p.word, p.length));
+        return refuse_modifier(r, &p);
     if (*seen & kind)
         return diag_error(r->d, ART_ERR_INPUT, place(r, p.word),
                           "%s repeats an earlier part of the model -- give it only once",
                           show(shown, p.word, p.length));
     *seen |= kind;
-    return kind == SEEN_F   ? read_frequencies(r, m, &p)
-           : kind == SEEN_I ? read_invariant(r, m, &p)
-                            : read_gamma(r, m, &p);
+    return kind == SEEN_F   ? read_frequencies(r, t, &p)
+           : kind == SEEN_I ? read_invariant(r, t, &p)
+                            : read_gamma(r, t, &p);
+}
+
+static int parse(model_text *t, const char *text, const alignment *a, int all_fixed, diag *d)
+{
+    memset(t, 0, sizeof *t);
+    reader r = {.text = text, .at = text, .alignment = a, .all_fixed = all_fixed, .d = d};
+    diag_quote(r.quoted, sizeof r.quoted, text, strlen(text));
+    t->model.n_categories = 1;
+    for (int i = 0; i < 4; i++)
+        t->model.frequency[i] = 0.25;
+    int unequal = 0, seen = 0;
+    int status = read_name(&r, t, &unequal);
+    while (!status && *r.at == '+') {
+        r.at++;
+        status = read_modifier(&r, t, &seen);
+    }
+    if (status)
+        return status;
+    if (unequal && !(seen & SEEN_F)) {
+        t->frequencies_free = 1;
+        if (all_fixed)
+            return diag_error(d, ART_ERR_INPUT, place(&r, r.at),
+                              "the base frequencies are missing, and parameters are not estimated "
+                              "here -- add +F{A,C,G,T}, +F (empirical, from the alignment) or +FQ "
+                              "(equal)");
+    }
+    return ART_OK;
+}
+
+int model_text_parse(model_text *t, const char *text, const alignment *a, diag *d)
+{
+    return parse(t, text, a, 0, d);
 }
 
 int model_string_parse(subst_model *m, const char *text, const alignment *a, diag *d)
 {
-    memset(m, 0, sizeof *m);
-    reader r = {.text = text, .at = text, .alignment = a, .d = d};
-    diag_quote(r.quoted, sizeof r.quoted, text, strlen(text));
-    m->n_categories = 1;
-    for (int i = 0; i < 4; i++)
-        m->frequency[i] = 0.25;
-    int unequal = 0, seen = 0;
-    int status = read_name(&r, m, &unequal);
-    while (!status && *r.at == '+') {
-        r.at++;
-        status = read_modifier(&r, m, &seen);
-    }
-    if (status)
-        return status;
-    if (unequal && !(seen & SEEN_F))
-        return diag_error(d, ART_ERR_INPUT, place(&r, r.at),
-                          "the base frequencies are missing -- add +F{A,C,G,T}, +F (empirical, "
-                          "from the alignment) or +FQ (equal)");
-    subst_model_finish(m);
-    return ART_OK;
+    model_text t;
+    int status = parse(&t, text, a, 1, d);
+    *m = t.model;
+    if (status == ART_OK)
+        subst_model_finish(m);
+    return status;
 }
 
 /* Appends separator and number, in the fewest digits that read back the same. */
@@ -360,30 +472,50 @@ static size_t print_list(char *out, size_t used, const char *head, const double 
     return used + (size_t)snprintf(out + used, MODEL_STRING_SIZE - used, "%s", n ? "}" : "");
 }
 
-char *model_string_print(char out[MODEL_STRING_SIZE], const subst_model *m)
+/* One number per class of rates; where they are relative to that of GT, without it. */
+static size_t print_rates(char *out, const char *name, const subst_model *m)
 {
+    double number[N_RATES];
+    int n = 0;
+    const int *class = subst_rate_class(m->kind), classes = subst_rate_classes(m->kind);
+    for (int i = 0, next = 0; i < N_RATES && classes > 1; i++)
+        if (class[i] == next) {
+            next++;
+            if (class[i] != class[RATE_GT] || !is_relative(m->kind))
+                number[n++] = m->rate[i];
+        }
+    return print_list(out, 0, name, number, n);
+}
+
+char *model_text_print(char out[MODEL_STRING_SIZE], const model_text *t)
+{
+    const subst_model *m = &t->model;
     const spelling *name = SPELLINGS;
     while (name->kind != m->kind)
         name++;
-    const double tn93[] = {m->rate[RATE_AG], m->rate[RATE_CT]};
-    int transitions = m->kind == SUBST_TN93                          ? 2
-                      : m->kind == SUBST_K80 || m->kind == SUBST_HKY ? 1
-                                                                     : 0;
-    int all = m->kind == SUBST_SYM || m->kind == SUBST_GTR;
-    size_t used = print_list(out, 0, name->name, all ? m->rate : tn93, all ? N_RATES : transitions);
+    size_t used =
+        t->rates_free ? print_list(out, 0, name->name, NULL, 0) : print_rates(out, name->name, m);
     int equal = 1;
     for (int i = 0; i < 4; i++)
         equal &= m->frequency[i] == 0.25;
-    if (!equal)
+    if (t->frequencies_free)
+        used = print_list(out, used, "+FO", NULL, 0);
+    else if (!equal)
         used = print_list(out, used, "+F", m->frequency, 4);
     else if (name->unequal)
         used = print_list(out, used, "+FQ", NULL, 0);
-    if (m->p_invariant > 0)
-        used = print_list(out, used, "+I", &m->p_invariant, 1);
-    if (m->alpha > 0) {
+    if (t->p_invariant_free || m->p_invariant > 0)
+        used = print_list(out, used, "+I", &m->p_invariant, t->p_invariant_free ? 0 : 1);
+    if (t->alpha_free || m->alpha > 0) {
         char head[8];
         snprintf(head, sizeof head, "+G%d", m->n_categories);
-        print_list(out, used, head, &m->alpha, 1);
+        print_list(out, used, head, &m->alpha, t->alpha_free ? 0 : 1);
     }
     return out;
+}
+
+char *model_string_print(char out[MODEL_STRING_SIZE], const subst_model *m)
+{
+    const model_text t = {.model = *m};
+    return model_text_print(out, &t);
 }

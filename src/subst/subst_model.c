@@ -6,6 +6,30 @@
 #include <math.h>
 #include <string.h>
 
+static const int RATE_CLASS[SUBST_KINDS][N_RATES] = {
+    [SUBST_JC] = {0, 0, 0, 0, 0, 0},   [SUBST_F81] = {0, 0, 0, 0, 0, 0},
+    [SUBST_K80] = {0, 1, 0, 0, 1, 0},  [SUBST_HKY] = {0, 1, 0, 0, 1, 0},
+    [SUBST_TN93] = {0, 1, 0, 0, 2, 0}, [SUBST_K81] = {0, 1, 2, 2, 1, 0},
+    [SUBST_TPM2] = {0, 1, 0, 2, 1, 2}, [SUBST_TPM3] = {0, 1, 2, 0, 1, 2},
+    [SUBST_TIM] = {0, 1, 2, 2, 3, 0},  [SUBST_TIM2] = {0, 1, 0, 2, 3, 2},
+    [SUBST_TIM3] = {0, 1, 2, 0, 3, 2}, [SUBST_TVM] = {0, 1, 2, 3, 1, 4},
+    [SUBST_SYM] = {0, 1, 2, 3, 4, 5},  [SUBST_GTR] = {0, 1, 2, 3, 4, 5},
+};
+
+const int *subst_rate_class(subst_kind kind)
+{
+    return RATE_CLASS[kind];
+}
+
+int subst_rate_classes(subst_kind kind)
+{
+    int n = 0;
+    for (int i = 0; i < N_RATES; i++)
+        if (RATE_CLASS[kind][i] >= n)
+            n = RATE_CLASS[kind][i] + 1;
+    return n;
+}
+
 /* Number of the exchange rate between two bases. */
 static const int EXCHANGE[4][4] = {
     {-1, RATE_AC, RATE_AG, RATE_AT},
@@ -13,6 +37,11 @@ static const int EXCHANGE[4][4] = {
     {RATE_AG, RATE_CG, -1, RATE_GT},
     {RATE_AT, RATE_CT, RATE_GT, -1},
 };
+
+int subst_exchange(int i, int j)
+{
+    return EXCHANGE[i][j];
+}
 
 /* Eigenvectors of the symmetric s as columns of u, by cyclic Jacobi rotations: s becomes
  * diagonal. At 4 x 4 it converges in five or six sweeps. */

@@ -20,6 +20,8 @@
 
 enum { SUBST_CATEGORIES = 16 }; /* at most */
 
+/* By which exchange rates are equal; names that differ in their frequencies only are kinds of their
+ * own where they are common. */
 typedef enum subst_kind {
     SUBST_JC,
     SUBST_K80,
@@ -28,10 +30,25 @@ typedef enum subst_kind {
     SUBST_TN93,
     SUBST_SYM,
     SUBST_GTR,
+    SUBST_K81, /* also TPM1 */
+    SUBST_TPM2,
+    SUBST_TPM3,
+    SUBST_TIM,
+    SUBST_TIM2,
+    SUBST_TIM3,
+    SUBST_TVM,
+    SUBST_KINDS,
 } subst_kind;
 
 /* Exchange rates in the order of model strings. */
 enum { RATE_AC, RATE_AG, RATE_AT, RATE_CG, RATE_CT, RATE_GT, N_RATES };
+
+/* The class of every exchange rate [N_RATES] under a kind of model: rates of one class are equal.
+ * Classes are numbered from 0 in the order in which they appear. */
+const int *subst_rate_class(subst_kind kind);
+
+/* The number of classes. */
+int subst_rate_classes(subst_kind kind);
 
 typedef struct subst_model {
     /* Given. */
@@ -47,8 +64,12 @@ typedef struct subst_model {
     double eigenvalue[4];   /* of Q; eigenvalue[0] = 0, the others negative */
     double right[4][4];     /* Q = right diag(eigenvalue) left, left right = 1 */
     double left[4][4];
-    int is_jc; /* equal rates and frequencies: Q has a closed form */
+    int is_jc; /* equal rates and frequencies: Q has a closed form. A free_model, whose numbers
+                  may become equal by chance, has it 0 although they are */
 } subst_model;
+
+/* Number of the exchange rate between two different bases. */
+int subst_exchange(int i, int j);
 
 /* Computes what is derived from rate, frequency, p_invariant, n_categories and alpha, which
  * must be valid: rates and frequencies positive, 0 <= p_invariant < 1. */
