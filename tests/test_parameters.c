@@ -17,10 +17,15 @@
 #define RATE 10.0
 
 static const char *const FREE[] = {
-    "JC+G4",     "JC+I",      "K80",           "K80+G4",           "F81+I+G4",          "HKY",
-    "HKY+G4",    "HKY{2}+G4", "HKY+FQ+I",      "HKY+F{0.3,0.2,0.1,0.4}+G4{0.7}", "TN93+G2",
-    "SYM",       "SYM+I",     "GTR",           "GTR+G4",           "GTR+I",             "GTR+I+G4",
-    "GTR+F{0.3,0.2,0.1,0.4}+G4",
+    "JC+G4",    "JC+I",
+    "K80",      "K80+G4",
+    "F81+I+G4", "HKY",
+    "HKY+G4",   "HKY{2}+G4",
+    "HKY+FQ+I", "HKY+F{0.3,0.2,0.1,0.4}+G4{0.7}",
+    "TN93+G2",  "SYM",
+    "SYM+I",    "GTR",
+    "GTR+G4",   "GTR+I",
+    "GTR+I+G4", "GTR+F{0.3,0.2,0.1,0.4}+G4",
 };
 enum { N_FREE = sizeof FREE / sizeof *FREE };
 
@@ -85,8 +90,8 @@ static double density(const joint *j, const double *x, const double *z)
     return value + sum + free_model_log_prior(&j->p.free, z);
 }
 
-/* Signed differences of the density in every coordinate, for all models, with and without scaling of
- * partials (many taxa). The error of a central difference with step h is h^2 times the third
+/* Signed differences of the density in every coordinate, for all models, with and without scaling
+ * of partials (many taxa). The error of a central difference with step h is h^2 times the third
  * derivative, which is of the order of the number of sites. */
 static void gradients_are_those_of_the_density(void **state)
 {
@@ -141,8 +146,7 @@ static void gradients_hold_with_scaling(void **state)
             z[i] = side ? before - h : before + h;
             branch_posterior_move(&j.mode->view, z);
             branch_solver_move(j.mode->solver, x);
-            value[side] =
-                branch_solver_value(j.mode->solver) + free_model_log_prior(&j.p.free, z);
+            value[side] = branch_solver_value(j.mode->solver) + free_model_log_prior(&j.p.free, z);
         }
         z[i] = before;
         check_near(by_z[i], (value[0] - value[1]) / (2 * h), 1e-4 * (1 + fabs(by_z[i])));

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The lower triangle of a [n][n] becomes L. Returns 0 if a is not clearly positive definite: a pivot
- * that has lost ten digits to cancellation counts as not positive. O(n^3 / 6). */
+/* The lower triangle of a [n][n] becomes L. Returns 0 if a is not clearly positive definite: a
+ * pivot that has lost ten digits to cancellation counts as not positive. O(n^3 / 6). */
 int cholesky_factor(double *a, ptrdiff_t n);
 
 /* v [n] becomes L^-1 v, L^-T v. O(n^2 / 2). */

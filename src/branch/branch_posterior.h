@@ -37,7 +37,7 @@ typedef struct branch_posterior {
     free_model free;          /* what of the model is estimated; n_free = 0 if nothing is */
     double centre[FREE_MOST]; /* [p] z at which topologies are compared; p = free.n_free */
     double spread[FREE_MOST * FREE_MOST]; /* [p][p] covariance of z there, for good topologies */
-    double n_sites;    /* the sum of the weights */
+    double n_sites;                       /* the sum of the weights */
     size_t n_patterns; /* patterns distinguished by the model, with gaps as missing data */
     size_t tiles;      /* of TILE patterns */
     double *tip;       /* [N][tiles][1][4][TILE] */

@@ -66,8 +66,8 @@ void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, cons
     parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
     for (int e = 0; by_x && e < p->n_edges; e++) {
         const double x = s->branch[edge_node(e, p->n_taxa)].cbrt_length;
-        by_x[e] = length_scale_first(
-            x, q->by_length[e] + branch_prior_first(p->prior, length_scale_length(x)));
+        by_x[e] = length_scale_first(x, q->by_length[e] +
+                                            branch_prior_first(p->prior, length_scale_length(x)));
     }
     free_model_gradient(by_z, &p->free, z, &by_model);
 }
@@ -223,7 +223,8 @@ int parameter_mode_spread(parameter_mode *q, double *covariance)
         return ART_OK;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            covariance[i * n + j] =
-                i != j ? 0 : precision[i * n + i] > 0 ? 1 / precision[i * n + i] : PARAMETER_ROUGH;
+            covariance[i * n + j] = i != j                     ? 0
+                                    : precision[i * n + i] > 0 ? 1 / precision[i * n + i]
+                                                               : PARAMETER_ROUGH;
     return ART_OK;
 }

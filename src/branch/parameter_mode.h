@@ -1,10 +1,10 @@
 /* parameter_mode.h: the joint mode of branch lengths and free parameters of one topology.
  *
- * The density is f(x, z) of branch_posterior.h. With the lengths at their mode for given parameters,
- * phi(z) = max_x f(x, z) is a function of the few parameters alone, and its gradient is that of f
- * by z at these lengths: the lengths need not be looked at. phi is climbed by a quasi-Newton method
- * (BFGS) that starts from a covariance of z: the one that good topologies have in common, or a
- * rough one far from the mode.
+ * The density is f(x, z) of branch_posterior.h. With the lengths at their mode for given
+ * parameters, phi(z) = max_x f(x, z) is a function of the few parameters alone, and its gradient is
+ * that of f by z at these lengths: the lengths need not be looked at. phi is climbed by a
+ * quasi-Newton method (BFGS) that starts from a covariance of z: the one that good topologies have
+ * in common, or a rough one far from the mode.
  *
  *     parameter_mode *q;
  *     status = parameter_mode_create(&q, &problem);                   one per thread
@@ -23,8 +23,8 @@ typedef struct parameter_mode {
     branch_posterior view; /* the problem with its own parameters; the solver's */
     branch_solver *solver;
     parameter_slopes *slopes;
-    double *by_length;  /* [E] */
-    double *start;      /* [E] x from which a trial step sets out */
+    double *by_length; /* [E] */
+    double *start;     /* [E] x from which a trial step sets out */
     double z[FREE_MOST];
     double slope[FREE_MOST]; /* of phi at z */
     double log_density;      /* phi at z */
@@ -50,9 +50,9 @@ int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *leng
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
                            double tolerance);
 
-/* covariance [p][p] of z at the mode, lengths integrated out as in a normal distribution: the inverse
- * of minus the second derivatives of phi, by differences. 2 p fits of the lengths. 0 if these are
- * not negative definite; the diagonal alone is then used where it is. */
+/* covariance [p][p] of z at the mode, lengths integrated out as in a normal distribution: the
+ * inverse of minus the second derivatives of phi, by differences. 2 p fits of the lengths. 0 if
+ * these are not negative definite; the diagonal alone is then used where it is. */
 int parameter_mode_spread(parameter_mode *q, double *covariance);
 
 /* The gradient of f by x [E] and z [p] at the lengths and parameters that the solver has; refreshes

@@ -1,8 +1,8 @@
 /* parameter_proposal.h: the distribution from which the free parameters z of a topology are drawn,
  * and how its branch lengths follow them.
  *
- * At the joint mode of f(x, z) (branch_posterior.h) the posterior is nearly normal in both. With the
- * precision A of x given z (length_proposal.h), H the second derivatives of f by x and z,
+ * At the joint mode of f(x, z) (branch_posterior.h) the posterior is nearly normal in both. With
+ * the precision A of x given z (length_proposal.h), H the second derivatives of f by x and z,
  *
  *     z ~ mode + noise of covariance S,    S^-1 = -(H_zz + H_zx B),   B = A^-1 H_xz
  *     x | z ~ the proposal of the lengths, its mode moved by B (z - mode)

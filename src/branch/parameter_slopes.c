@@ -120,8 +120,8 @@ static void add_invariant(const parameter_slopes *w, model_slopes *out, const do
         const size_t pattern = at.first * TILE + k;
         if (!(p->invariant[pattern] > 0))
             continue;
-        const double scaled = ldexp(
-            factor[k], partial_shift_between(p, &s->down[v], branch_outside(s, v), pattern));
+        const double scaled =
+            ldexp(factor[k], partial_shift_between(p, &s->down[v], branch_outside(s, v), pattern));
         out->p_invariant += scaled * p->invariant[pattern] / m->p_invariant;
         for (int base = 0; base < 4; base++)
             if (p->common[pattern] >> base & 1)

@@ -18,8 +18,8 @@
 #define BRANCH_SHORTEST  1e-12
 #define BRANCH_LONGEST   100.0
 
-/* Variance of each coordinate of the free parameters where nothing is known yet: a factor of 1.25. A
- * search for their mode sets out with it. */
+/* Variance of each coordinate of the free parameters where nothing is known yet: a factor of 1.25.
+ * A search for their mode sets out with it. */
 #define PARAMETER_ROUGH  0.05
 
 typedef struct branch_settings {

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a coordinate, for second derivatives: the gradient is exact, so that its square is the error. */
+/* Of a coordinate, for second derivatives: the gradient is exact, so that its square is the error.
+ */
 static const double DIFFERENCE = 1e-3;
 
 int topology_evidence_create(topology_evidence **out, const branch_posterior *p)

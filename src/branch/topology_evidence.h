@@ -27,10 +27,10 @@
  *     g = log_mean_value(&m), error = log_mean_error(&m);
  *     topology_evidence_free(t);
  *
- * With free parameters (branch_posterior.h) the evidence has them integrated out too. The mode and the
- * diagonal approximation are those at the problem's centre, where all topologies are compared; the
- * proposal then goes on to the joint mode of lengths and parameters, the full approximation is that of
- * the joint integral, and draws are of both (parameter_proposal.h).
+ * With free parameters (branch_posterior.h) the evidence has them integrated out too. The mode and
+ * the diagonal approximation are those at the problem's centre, where all topologies are compared;
+ * the proposal then goes on to the joint mode of lengths and parameters, the full approximation is
+ * that of the joint integral, and draws are of both (parameter_proposal.h).
  *
  * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
@@ -56,14 +56,14 @@ typedef struct topology_evidence {
     length_proposal gauss;
     parameter_proposal parameters; /* with free parameters */
     double *mixed;                 /* [p][E] second derivatives by parameters and lengths */
-    double *second;      /* [E][E] of the Hessian */
-    double *mode;        /* [E] x, by edge number */
-    double *curvature;   /* [E] */
-    double *draw;        /* [E] */
-    double *scratch;     /* [E] */
-    double *shift;       /* [E] of the lengths' mode with the parameters */
-    double z[FREE_MOST]; /* of the last draw */
-    double tolerance;    /* of the last mode */
+    double *second;                /* [E][E] of the Hessian */
+    double *mode;                  /* [E] x, by edge number */
+    double *curvature;             /* [E] */
+    double *draw;                  /* [E] */
+    double *scratch;               /* [E] */
+    double *shift;                 /* [E] of the lengths' mode with the parameters */
+    double z[FREE_MOST];           /* of the last draw */
+    double tolerance;              /* of the last mode */
     double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
     double laplace;      /* diagonal, at the centre */
     double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL */
@@ -83,7 +83,8 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
  * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
- * topology_evidence_mode, and 2 p gradients are computed there. ART_ERR_NUMERIC if there is none. */
+ * topology_evidence_mode, and 2 p gradients are computed there. ART_ERR_NUMERIC if there is none.
+ */
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
 /* Where the draws go: weighted draws from the posterior of the lengths. Those of weight 0 have

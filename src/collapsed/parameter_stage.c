@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    CLIMBS = 3,           /* parameters of good trees differ little: enough to meet one */
-    MANY_TAXA = 110,      /* from here on one has to do */
+    CLIMBS = 3,      /* parameters of good trees differ little: enough to meet one */
+    MANY_TAXA = 110, /* from here on one has to do */
 };
 static const double LONGER = 8;       /* times the lengths of a fit, to look for a long mode from */
 static const double TOLERANCE = 1e-4; /* nats, of joint fits */

@@ -2,9 +2,9 @@
  * parameters: finds the parameters at which topologies will be compared (branch_posterior.h), the
  * joint mode of a good tree.
  *
- * A parsimony tree gives a first fit; then climbs at the parameters so far, each followed by a joint
- * fit of its peak, of which the best counts. Joint fits also start from a tree with all branches
- * much longer, because rates that differ among sites can have a second mode there.
+ * A parsimony tree gives a first fit; then climbs at the parameters so far, each followed by a
+ * joint fit of its peak, of which the best counts. Joint fits also start from a tree with all
+ * branches much longer, because rates that differ among sites can have a second mode there.
  *
  *     parameter_stage *s;
  *     status = parameter_stage_create(&s, &problem, &alignment, taxon, &settings);

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 const char *const INFER_SUFFIXES[] = {
-    ".model.safetensors", ".trees",   ".trace.tsv", ".p",          ".t",           ".trprobs",
-    ".contree",           ".con.tre", ".map.nwk",   ".splits.tsv", ".report.txt",  ".report.html",
-    NULL};
+    ".model.safetensors", ".trees",       ".trace.tsv", ".p",       ".t",
+    ".trprobs",           ".contree",     ".con.tre",   ".map.nwk", ".splits.tsv",
+    ".report.txt",        ".report.html", NULL};
 
 static const char OBJECTIVE[] = "bound";
 
@@ -52,9 +52,8 @@ static int make_collapsed(infer_job *j)
 {
     const collapsed_problem problem = {&j->posterior,  &j->data->alignment, j->data->row,
                                        &j->data->taxa, j->parts.trees,      j->parts.branches};
-    int status =
-        branch_posterior_init_free(&j->posterior, &j->data->alignment, j->data->row, &j->model,
-                                   branch_prior_exponential(j->set.prior_rate));
+    int status = branch_posterior_init_free(&j->posterior, &j->data->alignment, j->data->row,
+                                            &j->model, branch_prior_exponential(j->set.prior_rate));
     return status ? status
                   : collapsed_run_create(&j->parts.run, &problem, &j->set.collapsed, j->threads);
 }

@@ -40,8 +40,8 @@ typedef struct infer_settings {
 
 typedef struct infer_job infer_job;
 
-/* data and threads are borrowed until the job is freed; the model is copied. INFER_VBPI needs a model
- * without free parameters: otherwise ART_ERR_USAGE. */
+/* data and threads are borrowed until the job is freed; the model is copied. INFER_VBPI needs a
+ * model without free parameters: otherwise ART_ERR_USAGE. */
 int infer_job_create(infer_job **out, const dataset *data, const free_model *model,
                      const infer_settings *settings, pool *threads);
 void infer_job_free(infer_job *j); /* NULL is fine */

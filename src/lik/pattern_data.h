@@ -16,8 +16,8 @@ void pattern_data_tip(double *rows, const site_patterns *p, int taxon, size_t fi
  * the sum, the number of sites. */
 double pattern_data_weights(double *weight, const site_patterns *p);
 
-/* common [count at least]: the set of bases that all taxa may share, pattern by pattern; the padding
- * is left as it is. */
+/* common [count at least]: the set of bases that all taxa may share, pattern by pattern; the
+ * padding is left as it is. */
 void pattern_data_common(uint8_t *common, const site_patterns *p);
 
 /* The likelihood as an invariant site of a pattern whose taxa may share these bases. */

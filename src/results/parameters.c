@@ -76,9 +76,9 @@ json_t *parameters_json(const posterior *p)
         const struct {
             const char *name;
             double value;
-        } figure[] = {{"mean", row[k].mean},         {"mean_se", row[k].error},
-                      {"sd", row[k].deviation},      {"median", row[k].median},
-                      {"hpd_95_low", row[k].low},    {"hpd_95_high", row[k].high},
+        } figure[] = {{"mean", row[k].mean},      {"mean_se", row[k].error},
+                      {"sd", row[k].deviation},   {"median", row[k].median},
+                      {"hpd_95_low", row[k].low}, {"hpd_95_high", row[k].high},
                       {"ess", row[k].ess}};
         for (size_t i = 0; i < sizeof figure / sizeof *figure && !status; i++)
             status = json_set_number(one, figure[i].name, figure[i].value);

@@ -175,7 +175,8 @@ int posterior_add(posterior *p, const particles *batch)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
         if (p->n_columns)
             add_columns(p, length,
-                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->model.n_free : NULL,
+                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->model.n_free
+                                     : NULL,
                         weight);
         if (p->rows == ROWS_BY_WEIGHT)
             resample(p, &stream, batch, i, weight);

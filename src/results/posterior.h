@@ -26,8 +26,8 @@ typedef enum posterior_rows {
 
 /* The weighted draws of one number, such as a parameter, as far as its mean needs them. */
 typedef struct weighted_sums {
-    double weight, value, square;     /* sums of w, w v, w v^2 */
-    double weight2, value2, square2;  /* sums of w^2, w^2 v, w^2 v^2 */
+    double weight, value, square;    /* sums of w, w v, w v^2 */
+    double weight2, value2, square2; /* sums of w^2, w^2 v, w^2 v^2 */
 } weighted_sums;
 
 enum { POSTERIOR_COLUMNS = FREE_COLUMNS_MOST + 1 }; /* tree length, then the parameters */

@@ -36,8 +36,8 @@ static int put_trace(buffer *out, const posterior *p)
     for (int i = 0; i < p->count; i++) {
         double value[POSTERIOR_COLUMNS];
         posterior_row_values(value, p, i);
-        buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g", i, p->value[i] + p->log_prior[i],
-                      p->value[i], p->log_prior[i]);
+        buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g", i, p->value[i] + p->log_prior[i], p->value[i],
+                      p->log_prior[i]);
         for (int k = 0; k < p->n_columns; k++)
             buffer_printf(out, "\t%.10g", value[k]);
         buffer_printf(out, "\t%.10g\n", p->log_q[i]);

@@ -26,6 +26,12 @@ static int has_kappa(const free_model *f)
     return f->fixed.kind == SUBST_K80 || f->fixed.kind == SUBST_HKY;
 }
 
+/* The exchange rate to which the others are compared: a common one, which data determine well. */
+static int reference_rate(const free_model *f)
+{
+    return has_kappa(f) ? RATE_GT : RATE_AG;
+}
+
 /* Where the coordinates of a group are in z: rates, frequencies, alpha, p_invariant. */
 static int frequencies_at(const free_model *f)
 {
@@ -42,8 +48,96 @@ static int p_invariant_at(const free_model *f)
     return alpha_at(f) + (f->alpha_free ? 1 : 0);
 }
 
+/* Inside this file the coordinates are all logarithms, l: of ratios, of kappa, of alpha. Outside,
+ * those of ratios are their cube roots, z = exp(l / 3): a number that data say little about, such
+ * as a rare exchange rate, is nearly gamma distributed, and the cube root of that is nearly normal,
+ * as for branch lengths; its logarithm has a long tail. */
+static int is_cube_root(const free_model *f, int k)
+{
+    return f->p_invariant_free && k == p_invariant_at(f)
+               ? 1
+               : k < alpha_at(f) && !(has_kappa(f) && f->rates_free && k == 0);
+}
+
+/* With alpha and p_invariant both free, data determine how much rates vary and hardly which of the
+ * two makes them vary: the posterior is a long curved ridge. The relative variance v of the rates and
+ * the share s of it that invariant sites have,
+ *
+ *     v = (1 + 1/alpha) / (1 - p) - 1,    p = s v / (1 + v),    1/alpha = v (1 - s)
+ *
+ * straighten it: the coordinates are log v and w = cbrt(s / (1 - s)). The Jacobian of (log alpha,
+ * logit p) by them is 3 / w, as that of any cube root here. */
+static int has_ridge(const free_model *f)
+{
+    return f->alpha_free && f->p_invariant_free && f->prior.p_invariant[0] == 0 &&
+           f->prior.p_invariant[1] == 1;
+}
+
+/* A point of the ridge. */
+typedef struct rate_variance {
+    double p;     /* p_invariant */
+    double share; /* s */
+    double odds;  /* w^3 = s / (1 - s) */
+    double ratio; /* v / (1 + v) */
+} rate_variance;
+
+static rate_variance rate_variance_at(double log_v, double w)
+{
+    rate_variance out = {.odds = w * w * w, .ratio = 1 / (1 + exp(-log_v))};
+    out.share = out.odds / (1 + out.odds);
+    out.p = out.share * out.ratio;
+    return out;
+}
+
+/* l [n_free] at z; 0 if a cube root is not positive. */
+static int logarithms_of(double *l, const free_model *f, const double *z)
+{
+    int is_valid = 1;
+    for (int k = 0; k < f->n_free; k++) {
+        const int root = is_cube_root(f, k);
+        is_valid &= !root || z[k] > 0;
+        l[k] = !root ? z[k] : 3 * log(fmax(z[k], 1e-100));
+    }
+    if (has_ridge(f)) {
+        const double w = fmax(z[p_invariant_at(f)], 1e-100);
+        const rate_variance at = rate_variance_at(z[alpha_at(f)], w);
+        l[alpha_at(f)] = -z[alpha_at(f)] + log1p(at.odds);
+        l[p_invariant_at(f)] = log(at.p) - log1p(-at.p);
+    }
+    return is_valid;
+}
+
+/* z [n_free] from l, in place. */
+static void from_logarithms(double *z, const free_model *f)
+{
+    if (has_ridge(f)) {
+        const double alpha = exp(z[alpha_at(f)]), p = 1 / (1 + exp(-z[p_invariant_at(f)]));
+        const double v = (p + 1 / alpha) / (1 - p);
+        z[alpha_at(f)] = log(v);
+        z[p_invariant_at(f)] = log(p * (1 + v) * alpha);
+    }
+    for (int k = 0; k < f->n_free; k++)
+        if (is_cube_root(f, k))
+            z[k] = exp(z[k] / 3);
+}
+
+/* A gradient by l becomes one by z. */
+static void through_coordinates(double *dz, const free_model *f, const double *z)
+{
+    const int a = alpha_at(f), p = p_invariant_at(f);
+    if (has_ridge(f)) {
+        const rate_variance at = rate_variance_at(z[a], z[p]);
+        const double by_alpha = dz[a], by_p = dz[p] / (1 - at.p), root = 3 * at.share / z[p];
+        dz[a] = -by_alpha + by_p * (1 - at.ratio);
+        dz[p] = root * (by_alpha + by_p / at.odds);
+    }
+    for (int k = 0; k < f->n_free; k++)
+        if (is_cube_root(f, k) && !(has_ridge(f) && k == p))
+            dz[k] *= 3 / z[k];
+}
+
 /* Numbers y_k > 0 with sum 1, y ~ Dirichlet(shape), as coordinates: y_k is proportional to
- * exp(z_k + offset_k), and the reference has no coordinate, its z is 0. All groups but alpha are of
+ * exp(l_k + offset_k), and the reference has no coordinate, its l is 0. All groups but alpha are of
  * this kind: a beta distribution is a Dirichlet distribution of two numbers, and the logistic map
  * is this one with a reference of 1 - y. */
 typedef struct simplex {
@@ -61,7 +155,8 @@ enum { SIMPLEXES = 3 };
  * the parameters. */
 static simplex simplex_of_rates(const free_model *f)
 {
-    simplex s = {.n = subst_rate_classes(f->fixed.kind), .reference = f->rate_class[RATE_GT]};
+    simplex s = {.n = subst_rate_classes(f->fixed.kind),
+                 .reference = f->rate_class[reference_rate(f)]};
     for (int i = 0; i < N_RATES; i++) {
         s.shape[f->rate_class[i]] += f->prior.rates[i];
         s.offset[f->rate_class[i]] += 1;
@@ -239,15 +334,16 @@ static void set_numbers(subst_model *m, const free_model *f, const double *z)
 {
     *m = f->fixed;
     if (f->rates_free) {
-        const int reference = f->rate_class[RATE_GT];
+        const int reference = f->rate_class[reference_rate(f)];
         double sum = 0;
         for (int i = 0; i < N_RATES; i++) {
             const int k = f->rate_class[i], at = k - (k > reference);
             m->rate[i] = k == reference ? 1 : exp(within(z[at], -RATIO_LIMIT, RATIO_LIMIT));
             sum += m->rate[i];
         }
-        /* Model strings have kappa and the transitions of TN93 relative to transversions. */
-        for (int i = 0; i < N_RATES && !has_kappa(f) && m->kind != SUBST_TN93; i++)
+        if (has_kappa(f) || m->kind == SUBST_TN93)
+            sum = m->rate[RATE_GT]; /* model strings have them relative to transversions */
+        for (int i = 0; i < N_RATES; i++)
             m->rate[i] /= sum;
     }
     if (f->frequencies_free) {
@@ -271,11 +367,13 @@ static void set_numbers(subst_model *m, const free_model *f, const double *z)
 
 void free_model_at(subst_model *m, const free_model *f, const double *z)
 {
+    double l[FREE_MOST];
     if (f->n_free == 0) {
         *m = f->fixed;
         return;
     }
-    set_numbers(m, f, z);
+    logarithms_of(l, f, z);
+    set_numbers(m, f, l);
     subst_model_finish(m);
     m->is_jc = f->fixed.is_jc;
 }
@@ -283,12 +381,12 @@ void free_model_at(subst_model *m, const free_model *f, const double *z)
 void free_model_coordinates(double *z, const free_model *f, const subst_model *m)
 {
     if (f->rates_free) {
-        const int reference = f->rate_class[RATE_GT];
+        const int reference = f->rate_class[reference_rate(f)];
         for (int i = 0; i < N_RATES; i++) {
             const int k = f->rate_class[i];
             if (k != reference)
                 z[k - (k > reference)] =
-                    within(log(m->rate[i] / m->rate[RATE_GT]), -RATIO_LIMIT, RATIO_LIMIT);
+                    within(log(m->rate[i] / m->rate[reference_rate(f)]), -RATIO_LIMIT, RATIO_LIMIT);
         }
     }
     if (f->frequencies_free)
@@ -302,19 +400,24 @@ void free_model_coordinates(double *z, const free_model *f, const subst_model *m
         const double p = within(m->p_invariant, low, high);
         z[p_invariant_at(f)] = within(log((p - low) / (high - p)), P_LIMIT_LOW, P_LIMIT_HIGH);
     }
+    from_logarithms(z, f);
 }
 
 double free_model_log_prior(const free_model *f, const double *z)
 {
     simplex s[SIMPLEXES];
     const int n = simplexes_of(s, f);
-    double value = 0;
+    double value = 0, l[FREE_MOST];
+    if (!logarithms_of(l, f, z))
+        return -INFINITY;
     for (int i = 0; i < n; i++)
-        value += simplex_log_density(&s[i], z);
+        value += simplex_log_density(&s[i], l);
     if (f->alpha_free) {
-        const double log_alpha = z[alpha_at(f)];
+        const double log_alpha = l[alpha_at(f)];
         value += log(f->prior.alpha_rate) - f->prior.alpha_rate * exp(log_alpha) + log_alpha;
     }
+    for (int k = 0; k < f->n_free; k++) /* dl/dz */
+        value += is_cube_root(f, k) ? log(3 / z[k]) : 0;
     return value;
 }
 
@@ -362,9 +465,9 @@ static void add_likelihood_gradient(double *dz, const free_model *f, const doubl
     double by_rate[N_RATES], by_frequency[4], gamma_rate[SUBST_CATEGORIES];
     set_numbers(&m, f, z);
     through_rate_matrix(by_rate, by_frequency, &m, by->rate_matrix);
-    if (f->rates_free) /* Q does not change if all rates grow by one factor: that of GT is fixed */
+    if (f->rates_free) /* Q does not change if all rates grow by one factor: one of them is fixed */
         for (int i = 0; i < N_RATES; i++) {
-            const int k = f->rate_class[i], reference = f->rate_class[RATE_GT];
+            const int k = f->rate_class[i], reference = f->rate_class[reference_rate(f)];
             const int at = k - (k > reference);
             if (k != reference && is_within(z[at], -RATIO_LIMIT, RATIO_LIMIT))
                 dz[at] += m.rate[i] * by_rate[i];
@@ -402,14 +505,23 @@ static void add_likelihood_gradient(double *dz, const free_model *f, const doubl
 void free_model_likelihood_gradient(double *dz, const free_model *f, const double *z,
                                     const model_slopes *by)
 {
+    double l[FREE_MOST];
     memset(dz, 0, (size_t)f->n_free * sizeof *dz);
-    add_likelihood_gradient(dz, f, z, by);
+    logarithms_of(l, f, z);
+    add_likelihood_gradient(dz, f, l, by);
+    through_coordinates(dz, f, z);
 }
 
 void free_model_gradient(double *dz, const free_model *f, const double *z, const model_slopes *by)
 {
-    free_model_likelihood_gradient(dz, f, z, by);
-    add_prior_gradient(dz, f, z);
+    double l[FREE_MOST];
+    memset(dz, 0, (size_t)f->n_free * sizeof *dz);
+    logarithms_of(l, f, z);
+    add_likelihood_gradient(dz, f, l, by);
+    add_prior_gradient(dz, f, l);
+    through_coordinates(dz, f, z);
+    for (int k = 0; k < f->n_free; k++) /* of log dl/dz */
+        dz[k] -= is_cube_root(f, k) ? 1 / z[k] : 0;
 }
 
 void free_model_draw(double *z, const free_model *f, rng *stream)
@@ -420,6 +532,7 @@ void free_model_draw(double *z, const free_model *f, rng *stream)
         simplex_draw(z, &s[i], stream);
     if (f->alpha_free)
         z[alpha_at(f)] = log(rng_exponential(stream) / f->prior.alpha_rate);
+    from_logarithms(z, f);
 }
 
 int free_model_columns(char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE], const free_model *f)
@@ -443,7 +556,9 @@ int free_model_columns(char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE], const 
 void free_model_values(double *value, const free_model *f, const double *z)
 {
     subst_model m;
-    set_numbers(&m, f, z);
+    double l[FREE_MOST];
+    logarithms_of(l, f, z);
+    set_numbers(&m, f, l);
     if (f->rates_free && has_kappa(f))
         *value++ = m.rate[RATE_AG];
     else if (f->rates_free) {

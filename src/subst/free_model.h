@@ -5,18 +5,19 @@
  * alpha. The groups of parameters, with their priors (the defaults are those of MrBayes 3.2) and
  * coordinates:
  *
- *     exchange rates r, sum 1     Dirichlet(1,..,1)              log(r_i / r_GT)
+ *     exchange rates r, sum 1     Dirichlet(1,..,1)              cbrt(r_i / r_AG)
  *     kappa                       beta(1,1) of kappa/(1+kappa)   log kappa
- *     frequencies pi, sum 1       Dirichlet(1,1,1,1)             log(pi_i / pi_T)
+ *     frequencies pi, sum 1       Dirichlet(1,1,1,1)             cbrt(pi_i / pi_T)
  *     alpha                       exponential(1)                 log alpha
- *     p_invariant                 uniform(0,1)                   log(p / (1 - p))
+ *     p_invariant                 uniform(0,1)                   cbrt(p / (1 - p))
  *
- * Where p_invariant is uniform between l and h, the coordinate is log((p - l) / (h - p)), so that
- * every z is within the range of the prior. K80 and HKY have kappa. In the models that are a
+ * Where p_invariant is uniform between l and h, the coordinate is cbrt((p - l) / (h - p)). Cube
+ * roots are positive. They are what makes numbers nearly normal that are close to 0, as for branch
+ * lengths (docs/parameters.md). K80 and HKY have kappa. In the models that are a
  * restricted GTR (TN93, K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM) classes of n_k rates are equal to
  * each other; their sums n_k r_k have the distribution that the sums of these rates have under GTR:
  * sums of parts of a Dirichlet distribution are Dirichlet distributed with the sums of its
- * parameters, Dirichlet(n_1,..,n_K) by default. There is one coordinate for each class without GT.
+ * parameters, Dirichlet(n_1,..,n_K) by default. There is one coordinate for each class without AG.
  *
  * A free_model is a plain value: copy it freely, there is nothing to free.
  *
@@ -99,7 +100,8 @@ void free_model_at(subst_model *m, const free_model *f, const double *z);
 /* The coordinates of a model's parameters: the inverse of free_model_at. */
 void free_model_coordinates(double *z, const free_model *f, const subst_model *m);
 
-/* log prior + log |d parameters / d z|: a density in z, integrating to 1. */
+/* log prior + log |d parameters / d z|: a density in z, integrating to 1; -inf where a coordinate
+ * that must be positive is not. */
 double free_model_log_prior(const free_model *f, const double *z);
 
 /* dz [n_free] = the gradient by z of log-likelihood and free_model_log_prior, from the derivatives

@@ -115,9 +115,10 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_HEADING("Model"),
-    OPTION_TEXT(settings, model, "-m --model", OPTIONAL, "MODEL",
-                "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
-                "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
+    OPTION_TEXT(
+        settings, model, "-m --model", OPTIONAL, "MODEL",
+        "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
+        "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
     OPTION_HEADING("Method"),
