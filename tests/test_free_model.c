@@ -64,11 +64,28 @@ static model_priors odd_priors(void)
                           .p_invariant = {0.1, 0.6}};
 }
 
+/* Whether coordinate k is a cube root, which must be positive: the prior says so. */
+static int is_root(const free_model *f, int k)
+{
+    double z[FREE_MOST];
+    free_model_start(z, f);
+    z[k] = -1;
+    return isinf(free_model_log_prior(f, z));
+}
+
+/* A coordinate from a number of any sign: z = exp(l / 3) of a root. */
+static double coordinate_of(const free_model *f, int k, double l)
+{
+    return is_root(f, k) ? exp(l / 3) : l;
+}
+
 static void draw_point(double *z, const free_model *f, uint32_t index)
 {
     rng r = rng_at(3, RNG_TEST, 1, index);
     for (int i = 0; i < f->n_free; i++)
         z[i] = 0.8 * rng_normal(&r);
+    for (int k = 0; k < f->n_free; k++)
+        z[k] = coordinate_of(f, k, z[k]);
 }
 
 static void the_parts_are_counted(void **state)
@@ -202,8 +219,10 @@ static void the_closed_form_depends_on_what_is_free(void **state)
                  {"F81", 0},   {"JC+FO", 0},   {"K80", 0},      {"SYM+G4", 0}};
     for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
         free_model f = parsed(known[k].text, NULL, NULL);
-        double z[FREE_MOST] = {0}; /* equal rates and frequencies */
+        double z[FREE_MOST], equal[FREE_MOST]; /* rates and frequencies */
         subst_model m;
+        for (int i = 0; i < f.n_free; i++)
+            z[i] = equal[i] = coordinate_of(&f, i, 0);
         for (int i = 0; i < 2; i++) {
             free_model_at(&m, &f, z);
             assert_int_equal(m.is_jc, known[k].is_jc);
@@ -212,8 +231,7 @@ static void the_closed_form_depends_on_what_is_free(void **state)
         }
         /* Equal eigenvalues: the general form gives what the closed one does. */
         double p[4][4];
-        memset(z, 0, sizeof z);
-        free_model_at(&m, &f, z);
+        free_model_at(&m, &f, equal);
         for (double t = 1e-8; t < 10; t *= 7) {
             subst_model_transition(p, &m, t);
             for (int i = 0; i < 16; i++)
@@ -238,7 +256,7 @@ static void coordinates_invert(void **state)
             free_model_at(&m, &f, z);
             free_model_coordinates(back, &f, &m);
             for (int j = 0; j < f.n_free; j++)
-                check_near(back[j], z[j], 1e-13);
+                check_near(back[j], z[j], 1e-12 * (1 + fabs(z[j])));
             free_model_values(value, &f, z);
             const double *v = value;
             if (f.rates_free && (m.kind == SUBST_K80 || m.kind == SUBST_HKY))
@@ -300,8 +318,11 @@ static double integral(const free_model *f, double *z, int at, double step)
     double sum = 0;
     if (at == f->n_free)
         return exp(free_model_log_prior(f, z));
-    for (z[at] = -40; z[at] <= 40; z[at] += step)
-        sum += step * integral(f, z, at + 1, step);
+    const int root = is_root(f, at);
+    for (double l = -40; l <= 40; l += step) {
+        z[at] = root ? exp(l / 3) : l;
+        sum += step * (root ? z[at] / 3 : 1) * integral(f, z, at + 1, step);
+    }
     return sum;
 }
 
@@ -312,7 +333,8 @@ static void priors_integrate_to_one(void **state)
         const char *text;
         double step;
     } cases[] = {{"K80", 0.05}, {"JC+G4", 0.02}, {"JC+I", 0.05}, {"TNe", 0.25},
-                 {"K81", 0.25}, {"F81", 0.5},    {"K80+I", 0.25}};
+                 {"K81", 0.25}, {"F81", 0.5},    {"K80+I", 0.25},
+                 {"JC+I+G4", 0.2}};
     const model_priors odd = odd_priors();
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         double z[FREE_MOST];
@@ -333,12 +355,18 @@ static void draws_are_of_the_prior(void **state)
     for (int k = 0; k < N_MODELS; k++) {
         free_model f = parsed(MODELS[k].text, NULL, k % 2 ? &odd : NULL);
         double z[FREE_MOST], sum = 0, squares = 0;
+        int roots[FREE_MOST];
+        for (int j = 0; j < f.n_free; j++)
+            roots[j] = is_root(&f, j);
         rng r = rng_at(7, RNG_TEST, (uint32_t)k, 0);
         for (int i = 0; i < N; i++) {
             free_model_draw(z, &f, &r);
             double log_ratio = -free_model_log_prior(&f, z);
-            for (int j = 0; j < f.n_free; j++) /* sd 0.7 around 0.1 */
-                log_ratio -= 0.5 * (z[j] - 0.1) * (z[j] - 0.1) / 0.49 + log(0.7 * sqrt(2 * M_PI));
+            for (int j = 0; j < f.n_free; j++) { /* sd 0.7 around 0.1 */
+                const double l = roots[j] ? 3 * log(z[j]) : z[j];
+                log_ratio += roots[j] ? log(3 / z[j]) : 0;
+                log_ratio -= 0.5 * (l - 0.1) * (l - 0.1) / 0.49 + log(0.7 * sqrt(2 * M_PI));
+            }
             sum += exp(log_ratio);
             squares += exp(2 * log_ratio);
         }
@@ -481,7 +509,7 @@ static void gradients_are_differences(void **state)
             free_model_gradient(dz, &f, z, &by);
             free_model_likelihood_gradient(alone, &f, z, &by);
             for (int j = 0; j < f.n_free; j++) {
-                const double h = 1e-3, at = z[j];
+                const double at = z[j], h = 1e-3 * (is_root(&f, j) ? at / 3 : 1);
                 double likelihood[4], prior[4];
                 for (int s = 0; s < 4; s++) {
                     static const double steps[] = {-2, -1, 1, 2};

@@ -76,6 +76,7 @@ static int has_ridge(const free_model *f)
 /* A point of the ridge. */
 typedef struct rate_variance {
     double p;     /* p_invariant */
+    double rest;  /* 1 - p, without cancellation */
     double share; /* s */
     double odds;  /* w^3 = s / (1 - s) */
     double ratio; /* v / (1 + v) */
@@ -84,8 +85,9 @@ typedef struct rate_variance {
 static rate_variance rate_variance_at(double log_v, double w)
 {
     rate_variance out = {.odds = w * w * w, .ratio = 1 / (1 + exp(-log_v))};
-    out.share = out.odds / (1 + out.odds);
+    out.share = 1 / (1 + 1 / out.odds);
     out.p = out.share * out.ratio;
+    out.rest = 1 / (1 + out.odds) + out.share / (1 + exp(log_v));
     return out;
 }
 
@@ -102,7 +104,7 @@ static int logarithms_of(double *l, const free_model *f, const double *z)
         const double w = fmax(z[p_invariant_at(f)], 1e-100);
         const rate_variance at = rate_variance_at(z[alpha_at(f)], w);
         l[alpha_at(f)] = -z[alpha_at(f)] + log1p(at.odds);
-        l[p_invariant_at(f)] = log(at.p) - log1p(-at.p);
+        l[p_invariant_at(f)] = log(at.p) - log(at.rest);
     }
     return is_valid;
 }
@@ -127,7 +129,7 @@ static void through_coordinates(double *dz, const free_model *f, const double *z
     const int a = alpha_at(f), p = p_invariant_at(f);
     if (has_ridge(f)) {
         const rate_variance at = rate_variance_at(z[a], z[p]);
-        const double by_alpha = dz[a], by_p = dz[p] / (1 - at.p), root = 3 * at.share / z[p];
+        const double by_alpha = dz[a], by_p = dz[p] / at.rest, root = 3 * at.share / z[p];
         dz[a] = -by_alpha + by_p * (1 - at.ratio);
         dz[p] = root * (by_alpha + by_p / at.odds);
     }
