@@ -250,3 +250,14 @@ int prior_string_match(const free_model *f, unsigned given, diag *d)
                               ROWS[i].name, free_model_print(text, f), ROWS[i].has);
     return ART_OK;
 }
+
+int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,
+                    diag *d)
+{
+    model_priors p = model_priors_default();
+    unsigned given = 0;
+    int status = priors ? prior_string_parse(&p, &given, priors, d) : ART_OK;
+    if (!status)
+        status = free_model_parse(f, text, a, &p, d);
+    return status ? status : prior_string_match(f, given, d);
+}

@@ -10,11 +10,7 @@
  * all its parameters equal to it. Names are matched without regard to case, blanks are allowed
  * between the parts. Everything else is an error.
  *
- *     model_priors priors = model_priors_default();
- *     unsigned given;
- *     status = prior_string_parse(&priors, &given, "alpha=exponential(2)", &diag);
- *     status = free_model_parse(&f, "GTR+G4", &alignment, &priors, &diag);
- *     status = prior_string_match(&f, given, &diag);      are they all of free parameters?
+ *     status = free_model_read(&f, "GTR+G4", "alpha=exponential(2)", &alignment, &diag);
  *
  * A further prior is one more row of the table in prior_string.c. */
 #ifndef SUBST_PRIOR_STRING_H
@@ -28,5 +24,10 @@ int prior_string_parse(model_priors *p, unsigned *given, const char *text, diag 
 
 /* ART_ERR_INPUT if a prior was given for something that the model does not estimate. */
 int prior_string_match(const free_model *f, unsigned given, diag *d);
+
+/* free_model_parse with the priors of a text, NULL for the defaults; every prior must be of a free
+ * parameter. */
+int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,
+                    diag *d);
 
 #endif
