@@ -18,6 +18,11 @@
 
 #include "subst/free_model.h"
 
+/* For the help of a program. */
+#define PRIOR_STRING_EXAMPLES                                                         \
+    "kappa=beta(2,1),alpha=exponential(2); others are rates=dirichlet(1,1,1,1,1,1), " \
+    "frequencies=dirichlet(1,1,1,1) and pinvar=uniform(0,1)"
+
 /* Changes those priors that the text states; sets bit i of *given for row i of the table.
  * ART_ERR_INPUT with a message that points into the text (as file, line 1, column). */
 int prior_string_parse(model_priors *p, unsigned *given, const char *text, diag *d);

@@ -54,9 +54,8 @@ static const option OPTIONS[] = {
         "draw the parameters that the model has no numbers for from their priors, and write "
         "them to PREFIX.parameters.tsv"),
     OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
-                "priors of these parameters where they are not the usual ones, for example "
-                "kappa=beta(2,1),alpha=exponential(2); others are rates=dirichlet(1,1,1,1,1,1), "
-                "frequencies=dirichlet(1,1,1,1) and pinvar=uniform(0,1)"),
+                "priors of these parameters where they are not the usual ones, for "
+                "example " PRIOR_STRING_EXAMPLES),
     OPTION_INT(settings, sites, "-l --sites --length", OPTIONAL, 1, 4e9, "number of sites"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
