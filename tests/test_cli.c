@@ -161,7 +161,13 @@ static void simulate_writes_what_others_read(void **state)
         {"check -s other.nex", 0, "format\tNEXUS\n|taxa\t12\n|sites\t300\n", NULL},
         {"compare one.nwk again.nwk other.nwk", 0, "1\t0\t0\t0\n|3\t0\t0\t0\n", NULL},
         {"simulate --taxa 2", 2, NULL, "--taxa: bad value '2'"},
-        {"simulate -m HKY --prefix x", 2, NULL, "HKY"},
+        {"simulate -m HKY --prefix x", 2, NULL,
+         "-m HKY has parameters without numbers|--from-prior"},
+        {"simulate -m HKY{2}+FQ --prior kappa=beta(1,2) --prefix x", 2, NULL, "add --from-prior"},
+        {"simulate -m HKY{2}+FQ --prior kappa=beta(1,2) --from-prior --prefix x", 2, NULL,
+         "kappa has a prior, but the model HKY{2}+FQ does not estimate it"},
+        {"simulate -m HKY --prior kapa=beta(1,2) --from-prior --prefix x", 2, NULL,
+         "'kapa=beta(1,2)':1:1: error:|did you mean kappa?"},
         {"simulate -m LG --prefix x", 2, NULL, "LG"},
         {"simulate --taxa 5 --tree one.nwk", 2, NULL, "--taxa and --tree cannot be used together"},
         {"simulate --mean 1 --rate 1", 2, NULL, "--mean and --rate cannot be used together"},
@@ -169,6 +175,49 @@ static void simulate_writes_what_others_read(void **state)
         {"simulate --prefix absent/x", 1, NULL, "absent/x.log: error: cannot write: No such file"},
     };
     CHECK_LINES(table);
+}
+
+/* What was drawn is in the log as a model with its numbers, which gives the same again, and in a
+ * table. */
+static void simulate_draws_parameters(void **state)
+{
+    (void)state;
+    run_well("simulate -n 8 -l 200 --seed 5 -m TN93+I+G4 --from-prior --prefix drawn "
+             "--prior 'pinvar=uniform(0.2,0.3); alpha=exponential(3)'");
+    char *log = read_file("drawn.log"), *found = strstr(log, "model: "), words[1024];
+    assert_non_null(found);
+    assert_non_null(strstr(log, "prior: exchange rates, equal ones summed ~ dirichlet(4,1,1)"));
+    assert_non_null(strstr(log, "prior: pinvar ~ uniform(0.2,0.3)"));
+    snprintf(words, sizeof words, "simulate -n 8 -l 200 --seed 5 --prefix again -m '%.*s'",
+             (int)strcspn(found + 7, "\n"), found + 7);
+    free(log);
+    run_well(words);
+    check_same_files("drawn.fasta", "again.fasta");
+    check_same_files("drawn.nwk", "again.nwk");
+    char *table = read_file("drawn.parameters.tsv");
+    static const char head[] = "TL\tr(A<->C)\tr(A<->G)\tr(A<->T)\tr(C<->G)\tr(C<->T)\tr(G<->T)\t"
+                               "pi(A)\tpi(C)\tpi(G)\tpi(T)\talpha\tpinvar\n";
+    assert_true(strncmp(table, head, strlen(head)) == 0);
+    double value[13], rates = 0, frequencies = 0;
+    char *at = table + strlen(head);
+    for (int i = 0; i < 13; i++) {
+        value[i] = strtod(at, &at);
+        assert_int_equal(*at, i == 12 ? '\n' : '\t');
+        at++;
+    }
+    assert_int_equal(*at, 0);
+    free(table);
+    for (int i = 1; i < 7; i++)
+        rates += value[i];
+    for (int i = 7; i < 11; i++)
+        frequencies += value[i];
+    check_near(rates, 1, 1e-14);
+    check_near(frequencies, 1, 1e-14);
+    assert_true(value[1] == value[3] && value[1] == value[4] && value[1] == value[6]);
+    assert_true(value[0] > 0 && value[11] > 0 && value[12] > 0.2 && value[12] < 0.3);
+    run_well("simulate -n 8 -l 200 --seed 5 -m TN93+I+G4 --from-prior --prefix drawn --redo -T 2 "
+             "--prior 'pinvar=uniform(0.2,0.3); alpha=exponential(3)'");
+    check_same_files("drawn.fasta", "again.fasta");
 }
 
 static void summarize_writes_its_files(void **state)
@@ -423,6 +472,9 @@ static void methods_have_their_own_options(void **state)
         {"infer -s a.fasta --method vbpi --table-memory 1M", 2, NULL,
          "--table-memory is an option"},
         {"infer -s a.fasta --method colapsed", 2, NULL, "did you mean collapsed?"},
+        {"infer -s a.fasta -m K80 --prior alpha=exp(2)", 2, NULL, "alpha has a prior, but"},
+        {"infer -s a.fasta -m K80 --prior kappa=uniform(0,9)", 2, NULL,
+         "'kappa=uniform(0,9)':1:7: error: the prior of kappa cannot be 'uniform'"},
         {"infer -s a.fasta --se 0", 2, NULL, "--se: bad value '0'"},
         {"infer -s a.fasta --se nan", 2, NULL, "--se: bad value 'nan'"},
         {"infer -s a.fasta --news 1.5", 2, NULL, "--news: bad value '1.5'"},
@@ -572,6 +624,7 @@ int main(void)
         cmocka_unit_test(full_standard_output_is_an_error),
         in_scratch_folder(check_describes_the_alignment),
         in_scratch_folder(simulate_writes_what_others_read),
+        in_scratch_folder(simulate_draws_parameters),
         in_scratch_folder(summarize_writes_its_files),
         in_scratch_folder(compare_prints_distances),
         in_scratch_folder(inputs_are_never_overwritten),

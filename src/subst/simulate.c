@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* The steps of RNG_SIMULATE's streams; the index counts sites. */
-enum { STREAM_TOPOLOGY, STREAM_LENGTHS, STREAM_SITES };
+enum { STREAM_TOPOLOGY, STREAM_LENGTHS, STREAM_SITES, STREAM_PARAMETERS };
 
 enum { CHUNK = 256 }; /* sites per task */
 
@@ -26,6 +26,12 @@ void simulate_lengths(double *length, int32_t n_taxa, double mean, uint64_t seed
     branch_prior_draw(length, topology_edges(n_taxa), branch_prior_exponential(1), &r);
     for (int32_t e = 0; e < topology_edges(n_taxa); e++)
         length[e] *= mean;
+}
+
+void simulate_parameters(double *z, const free_model *f, uint64_t seed)
+{
+    rng r = rng_at(seed, RNG_SIMULATE, STREAM_PARAMETERS, 0);
+    free_model_draw(z, f, &r);
 }
 
 /* Where a base leads to: the cumulative probabilities of A, C and G; T is the rest. */

@@ -10,7 +10,7 @@
 #include "density/model_file.h"
 #include "jobs/infer_job.h"
 #include "results/page.h"
-#include "subst/free_model.h"
+#include "subst/prior_string.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +38,7 @@ typedef struct settings {
     dataset_settings data;
     int method;
     const char *model;
+    const char *priors;
     double prior_rate;
     collapsed_options collapsed;
     training_settings training;
@@ -119,6 +120,9 @@ static const option OPTIONS[] = {
         settings, model, "-m --model", OPTIONAL, "MODEL",
         "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
         "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
+    OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
+                "priors of estimated parameters where they are not the usual ones, for "
+                "example " PRIOR_STRING_EXAMPLES),
     OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of the exponential prior on branch lengths"),
     OPTION_HEADING("Method"),
@@ -346,7 +350,7 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
-        status = free_model_parse(&model, o->model, &data.alignment, NULL, &s->diag);
+        status = free_model_read(&model, o->model, o->priors, &data.alignment, &s->diag);
     if (!status)
         status = check_method(s, &model, o);
     if (!status)

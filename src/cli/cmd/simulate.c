@@ -1,8 +1,9 @@
 /* simulate: a random tree, or a given one, and an alignment under a model. */
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "cli/session.h"
-#include "subst/model_string.h"
+#include "subst/prior_string.h"
 #include "subst/simulate.h"
 #include "seq/alignment_write.h"
 #include "seq/patterns.h"
@@ -21,6 +22,8 @@ typedef struct settings {
     double mean;
     double rate;
     const char *model;
+    bool from_prior;
+    const char *priors;
     int64_t sites;
     int format; /* index of FORMATS */
 } settings;
@@ -46,6 +49,13 @@ static const option OPTIONS[] = {
     OPTION_TEXT(
         settings, model, "-m --model", OPTIONAL, "MODEL",
         "substitution model with its parameters, for example HKY{2}+F{0.3,0.2,0.2,0.3}+G4{0.5}"),
+    OPTION_FLAG(
+        settings, from_prior, "--from-prior", OPTIONAL,
+        "draw the parameters that the model has no numbers for from their priors, and write "
+        "them to PREFIX.parameters.tsv"),
+    OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
+                "priors of these parameters where they are not the usual ones, for "
+                "example " PRIOR_STRING_EXAMPLES),
     OPTION_INT(settings, sites, "-l --sites --length", OPTIONAL, 1, 4e9, "number of sites"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
@@ -57,12 +67,17 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
+#define PARAMETERS ".parameters.tsv"
+
 static const struct {
     alignment_format format;
     const char *suffixes[3];
-} FORMATS[] = {{ALIGNMENT_FASTA, {".fasta", ".nwk", NULL}},
-               {ALIGNMENT_PHYLIP, {".phy", ".nwk", NULL}},
-               {ALIGNMENT_NEXUS, {".nex", ".nwk", NULL}}};
+    const char *with_parameters[4];
+} FORMATS[] = {
+    {ALIGNMENT_FASTA, {".fasta", ".nwk", NULL}, {".fasta", ".nwk", PARAMETERS, NULL}},
+    {ALIGNMENT_PHYLIP, {".phy", ".nwk", NULL}, {".phy", ".nwk", PARAMETERS, NULL}},
+    {ALIGNMENT_NEXUS, {".nex", ".nwk", NULL}, {".nex", ".nwk", PARAMETERS, NULL}},
+};
 
 /* The tree the sequences evolve on. */
 typedef struct truth {
@@ -199,6 +214,56 @@ static int write_files(session *s, const settings *set, const truth *t, const al
     return status;
 }
 
+/* The model of the options; what it has no numbers for must be wanted from the prior. */
+static int read_model(free_model *f, session *s, const settings *set)
+{
+    int status = free_model_read(f, set->model, set->priors, NULL, &s->diag);
+    if (status || f->n_free == 0 || set->from_prior)
+        return status;
+    return diag_error(&s->diag, ART_ERR_INPUT, (diag_place){0},
+                      "-m %s has parameters without numbers -- write them in braces, for example "
+                      "HKY{2}+F{0.3,0.2,0.2,0.3}+G4{0.5}, or draw them from their priors with "
+                      "--from-prior",
+                      set->model);
+}
+
+/* Draws what is free, says it, and gives the model with these numbers. */
+static void draw_model(subst_model *m, double *z, session *s, const free_model *f, uint64_t seed)
+{
+    char text[MODEL_STRING_SIZE];
+    for (int i = 0; free_model_prior_text(text, sizeof text, f, i); i++)
+        log_info(&s->log, "prior: %s", text);
+    simulate_parameters(z, f, seed);
+    free_model_at(m, f, z);
+    log_info(&s->log, "model: %s", model_string_print(text, m));
+}
+
+/* The tree length and the drawn parameters: a line of names and a line of numbers. */
+static int write_parameters(session *s, const truth *t, const free_model *f, const double *z)
+{
+    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE], number[FORMAT_SIZE];
+    double value[FREE_COLUMNS_MOST], total = 0;
+    buffer text;
+    const int n = free_model_columns(name, f);
+    free_model_values(value, f, z);
+    for (int32_t e = 0; e < 2 * t->taxa.count - 3; e++)
+        total += t->length[e];
+    buffer_init(&text);
+    buffer_text(&text, "TL");
+    for (int i = 0; i < n; i++)
+        buffer_printf(&text, "\t%s", name[i]);
+    buffer_printf(&text, "\n%s", format_real(number, sizeof number, total));
+    for (int i = 0; i < n; i++)
+        buffer_printf(&text, "\t%s", format_real(number, sizeof number, value[i]));
+    buffer_text(&text, "\n");
+    log_info(&s->log, "tree length: %g", total);
+    for (int i = 0; i < n; i++)
+        log_info(&s->log, "%s: %g", name[i], value[i]);
+    int status = output_result(s->prefix, PARAMETERS, &text, &s->diag);
+    buffer_free(&text);
+    return status;
+}
+
 static int refuse_both(session *s, const char *a, const char *b)
 {
     if (!options_given(&s->options, a) || !options_given(&s->options, b))
@@ -210,31 +275,41 @@ static int refuse_both(session *s, const char *a, const char *b)
 static int check_choice(session *s)
 {
     int status = refuse_both(s, "--taxa", "--tree");
+    if (!status && options_given(&s->options, "--prior") &&
+        !options_given(&s->options, "--from-prior"))
+        status = diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                            "--prior is of parameters that are drawn -- add --from-prior");
     return status ? status : refuse_both(s, "--mean", "--rate");
 }
 
 static int run(session *s, void *chosen)
 {
     const settings *set = chosen;
+    free_model free_of;
     subst_model model;
+    double z[FREE_MOST];
     truth tree_of = {0};
     alignment a = {0};
-    char spelled[MODEL_STRING_SIZE];
     taxa_init(&tree_of.taxa);
     int status = check_choice(s);
     if (status == ART_OK)
-        status = model_string_parse(&model, set->model, NULL, &s->diag);
+        status = read_model(&free_of, s, set);
     if (status == ART_OK)
-        status = session_begin(s, "simulated", FORMATS[set->format].suffixes, -1);
+        status = session_begin(s, "simulated",
+                               set->from_prior ? FORMATS[set->format].with_parameters
+                                               : FORMATS[set->format].suffixes,
+                               -1);
     if (status != ART_OK)
         return status;
-    log_info(&s->log, "model: %s", model_string_print(spelled, &model));
+    draw_model(&model, z, s, &free_of, (uint64_t)set->common.seed);
     status = make_truth(&tree_of, s, set);
     session_notes(s);
     if (status == ART_OK)
         status = make_alignment(&a, s, set, &tree_of, &model);
     if (status == ART_OK)
         status = write_files(s, set, &tree_of, &a);
+    if (status == ART_OK && set->from_prior)
+        status = write_parameters(s, &tree_of, &free_of, z);
     alignment_free(&a);
     truth_free(&tree_of);
     return status;
@@ -246,6 +321,8 @@ const command simulate_command = {
     .description =
         "Draws a tree, uniform over topologies with exponential branch lengths, or takes a given "
         "one, and evolves sequences along it. Writes PREFIX.fasta (or .phy, .nex) and PREFIX.nwk. "
+        "With --from-prior, parameters of the model that have no numbers are drawn from their "
+        "priors: everything is then a draw from the model that infer assumes. "
         "The same seed gives the same files on any number of threads; a longer alignment of the "
         "same seed begins with the shorter one.",
     .options = OPTIONS,
