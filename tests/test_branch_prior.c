@@ -15,9 +15,10 @@ static void values_of_the_exponential(void **state)
 {
     (void)state;
     const branch_prior prior = branch_prior_exponential(10);
-    check_close(branch_prior_log_density(prior, 0), 2.302585092994046, 1e-15);
-    check_close(branch_prior_log_density(prior, 0.25), 2.302585092994046 - 2.5, 1e-15);
-    check_close(branch_prior_mean(prior), 0.1, 1e-15);
+    check_close(branch_prior_log_density(prior, 0, BRANCH_EXTERNAL), 2.302585092994046, 1e-15);
+    check_close(branch_prior_log_density(prior, 0.25, BRANCH_EXTERNAL), 2.302585092994046 - 2.5,
+                1e-15);
+    check_close(branch_prior_mean(prior, 1), 0.1, 1e-15);
 }
 
 /* The density integrates to 1 and has the mean that it says, by the midpoint rule over 40 means:
@@ -28,15 +29,16 @@ static void density_integrates_to_one(void **state)
     enum { STEPS = 20000 };
     for (int i = 0; i < N_RATES_TESTED; i++) {
         const branch_prior prior = branch_prior_exponential(RATES[i]);
-        const double h = 40 * branch_prior_mean(prior) / STEPS;
+        const double h = 40 * branch_prior_mean(prior, 1) / STEPS;
         double total = 0, mean = 0;
         for (int k = 0; k < STEPS; k++) {
-            const double b = (k + 0.5) * h, mass = h * exp(branch_prior_log_density(prior, b));
+            const double b = (k + 0.5) * h,
+                         mass = h * exp(branch_prior_log_density(prior, b, BRANCH_EXTERNAL));
             total += mass;
             mean += b * mass;
         }
         check_close(total, 1, 1e-6);
-        check_close(mean, branch_prior_mean(prior), 1e-6);
+        check_close(mean, branch_prior_mean(prior, 1), 1e-6);
     }
 }
 
@@ -48,15 +50,17 @@ static void derivatives_are_those_of_the_density(void **state)
     for (int i = 0; i < N_RATES_TESTED; i++)
         for (int k = 0; k < N_MULTIPLES; k++) {
             const branch_prior prior = branch_prior_exponential(RATES[i]);
-            const double b = MULTIPLES[k] * branch_prior_mean(prior), h = 1e-3 * b;
-            const double first =
-                (branch_prior_log_density(prior, b + h) - branch_prior_log_density(prior, b - h)) /
-                (2 * h);
-            const double second =
-                (branch_prior_first(prior, b + h) - branch_prior_first(prior, b - h)) / (2 * h);
-            assert_true(branch_prior_first(prior, b) < 0);
-            check_close(branch_prior_first(prior, b), first, 1e-9);
-            check_near(branch_prior_second(prior, b), second, 1e-9 * RATES[i] * RATES[i]);
+            const double b = MULTIPLES[k] * branch_prior_mean(prior, 1), h = 1e-3 * b;
+            const double first = (branch_prior_log_density(prior, b + h, BRANCH_EXTERNAL) -
+                                  branch_prior_log_density(prior, b - h, BRANCH_EXTERNAL)) /
+                                 (2 * h);
+            const double second = (branch_prior_first(prior, b + h, BRANCH_EXTERNAL) -
+                                   branch_prior_first(prior, b - h, BRANCH_EXTERNAL)) /
+                                  (2 * h);
+            assert_true(branch_prior_first(prior, b, BRANCH_EXTERNAL) < 0);
+            check_close(branch_prior_first(prior, b, BRANCH_EXTERNAL), first, 1e-9);
+            check_near(branch_prior_second(prior, b, BRANCH_EXTERNAL), second,
+                       1e-9 * RATES[i] * RATES[i]);
         }
 }
 
@@ -69,11 +73,11 @@ static void joint_density_of_independent_lengths(void **state)
         const branch_prior prior = branch_prior_exponential(RATES[i]);
         double length[N], sum = 0;
         rng r = rng_at(3, RNG_TEST, 0, (uint32_t)i);
-        branch_prior_draw(length, N, prior, &r);
+        branch_prior_draw(length, N, 2, prior, &r);
         for (int e = 0; e < N; e++)
-            sum += branch_prior_log_density(prior, length[e]);
-        check_near(branch_prior_log_joint(prior, length, N), sum, 1e-13 * N * (1 + fabs(sum)));
-        check_near(branch_prior_log_joint(prior, length, 0), 0, 0);
+            sum += branch_prior_log_density(prior, length[e], BRANCH_EXTERNAL);
+        check_near(branch_prior_log_joint(prior, length, N, 2), sum, 1e-13 * N * (1 + fabs(sum)));
+        check_near(branch_prior_log_joint(prior, length, 0, 2), 0, 0);
     }
 }
 
@@ -85,11 +89,11 @@ static void draws_follow_the_density(void **state)
     enum { DRAWS = 200000, AT_A_TIME = 50 };
     for (int i = 0; i < N_RATES_TESTED; i++) {
         const branch_prior prior = branch_prior_exponential(RATES[i]);
-        const double mean = branch_prior_mean(prior), error = 4.5 / sqrt(DRAWS);
+        const double mean = branch_prior_mean(prior, 1), error = 4.5 / sqrt(DRAWS);
         double sum = 0, square = 0, beyond = 0, length[AT_A_TIME];
         rng r = rng_at(4, RNG_TEST, 1, (uint32_t)i);
         for (int k = 0; k < DRAWS / AT_A_TIME; k++) {
-            branch_prior_draw(length, AT_A_TIME, prior, &r);
+            branch_prior_draw(length, AT_A_TIME, 2, prior, &r);
             for (int e = 0; e < AT_A_TIME; e++) {
                 assert_true(length[e] > 0);
                 sum += length[e];
@@ -111,9 +115,9 @@ static void draws_continue_the_stream(void **state)
     const branch_prior prior = branch_prior_exponential(10);
     double together[6], apart[6];
     rng a = rng_at(5, RNG_TEST, 2, 0), b = a;
-    branch_prior_draw(together, 6, prior, &a);
+    branch_prior_draw(together, 6, 2, prior, &a);
     for (int e = 0; e < 6; e++)
-        branch_prior_draw(&apart[e], 1, prior, &b);
+        branch_prior_draw(&apart[e], 1, 2, prior, &b);
     assert_memory_equal(together, apart, sizeof together);
 }
 

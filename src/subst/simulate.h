@@ -10,6 +10,7 @@
 #define SUBST_SIMULATE_H
 
 #include "base/pool.h"
+#include "subst/branch_prior.h"
 #include "subst/subst_model.h"
 
 /* decision [N-3] */
@@ -17,6 +18,10 @@ void simulate_topology(int32_t *decision, int32_t n_taxa, uint64_t seed);
 
 /* length [2N-3] */
 void simulate_lengths(double *length, int32_t n_taxa, double mean, uint64_t seed);
+
+/* The same from any prior, for the topology of decision [N-3]. */
+void simulate_prior_lengths(double *length, const int32_t *decision, int32_t n_taxa,
+                            branch_prior prior, uint64_t seed);
 
 /* state [N][n_sites], each one of STATE_A .. STATE_T: row i is taxon i of the tree. n_sites is
  * below 2^32. ART_ERR_NOMEM if memory is short. O(N n_sites). */
