@@ -16,8 +16,8 @@ typedef struct prior_settings {
 extern const option BRANCH_PRIOR_OPTIONS[];
 extern const option PRIOR_RATE_OPTIONS[];
 
-/* The prior that the options state. Those that do not apply are left out of the settings of the run.
- * ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a prior. */
+/* The prior that the options state. Those that do not apply are left out of the settings of the
+ * run. ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a prior. */
 int prior_settle(branch_prior *out, session *s, const prior_settings *set);
 
 #endif

@@ -71,7 +71,8 @@ static int read_numbers(reader *r, double *number, const char **at, int count, c
         r->at++;
         if (n == count)
             return diag_error(r->d, ART_ERR_INPUT, place(r, r->at),
-                              "more than %d number%s -- give %s", count, count > 1 ? "s" : "", what);
+                              "more than %d number%s -- give %s", count, count > 1 ? "s" : "",
+                              what);
         const int status = read_number(r, &number[n], &at[n]);
         if (status)
             return status;
