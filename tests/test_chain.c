@@ -258,8 +258,8 @@ static void detailed_balance(void **state)
             }
 }
 
-/* The same with a prior that couples all branches. What a mode of 1e-12 nats leaves is larger
- * there: one branch at a time, the last steps become smaller by a factor, not by their squares. */
+/* The same with a prior that couples all branches, for fits of all branches and, as by default, of
+ * those near a change: measured 0.003 and 0.006 there. */
 static void detailed_balance_of_coupled_branches(void **state)
 {
     (void)state;
@@ -276,11 +276,14 @@ static void detailed_balance_of_coupled_branches(void **state)
             set.radius = 2;
             transitions x = all_transitions(&b, &set, (chain_kind)kind, 1);
             assert_true(x.pairs > 400);
-            print_message("worst %g total %g error %g\n", x.worst, x.total, x.worst_error);
+            check_near(x.worst, 0, 1e-4);
+            check_near(x.total, 0, 1e-6);
+            check_near(x.worst_error, 0, 1e-5);
             set = chain_defaults();
             set.tolerance = EXACT_MODE;
             x = all_transitions(&b, &set, (chain_kind)kind, 1);
-            print_message("local: total %g error %g\n", x.total, x.error);
+            check_near(x.total, 0, 0.01);
+            check_near(x.error, 0, 0.02);
             bench_free(&b);
         }
 }

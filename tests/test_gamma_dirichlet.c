@@ -148,10 +148,10 @@ static double density_at(const bench *b, const double *x)
     double length[EDGES], value;
     for (int e = 0; e < EDGES; e++)
         length[e] = length_scale_length(x[e]);
-    check_status(likelihood_ref(&value, NULL, &b->p.alignment, NULL, &b->data.model, b->p.decision,
-                                length));
-    value += branch_prior_log_joint(b->data.prior, length, EDGES,
-                                    decisions_top_edge(b->p.decision, N));
+    check_status(
+        likelihood_ref(&value, NULL, &b->p.alignment, NULL, &b->data.model, b->p.decision, length));
+    value +=
+        branch_prior_log_joint(b->data.prior, length, EDGES, decisions_top_edge(b->p.decision, N));
     for (int e = 0; e < EDGES; e++)
         value += length_scale_log_jacobian(x[e]);
     return value;
@@ -274,8 +274,8 @@ static void the_determinant_is_guarded(void **state)
 }
 
 /* The evidence of the topologies of four taxa, against the mean likelihood of lengths from the
- * prior, which uses neither modes nor derivatives: within four standard errors, which are small. The
- * prior is given its usual share of the draws here. */
+ * prior, which uses neither modes nor derivatives: within four standard errors, which are small.
+ * The prior is given its usual share of the draws here. */
 static void evidence_of_four_taxa(void **state)
 {
     (void)state;
@@ -361,8 +361,8 @@ static int is_fitted(const int32_t node[NNI_BRANCHES], int32_t v)
 }
 
 /* The score of an interchange is the diagonal Laplace approximation at the lengths that it hands
- * out, with the curvatures of the branches that did not change; those of the others are before their
- * last steps, and further off where the tree is a bad one. */
+ * out, with the curvatures of the branches that did not change; those of the others are before
+ * their last steps, and further off where the tree is a bad one. */
 static void interchanges(void **state)
 {
     (void)state;
@@ -464,10 +464,14 @@ static void subtree_moves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_exponential),     cmocka_unit_test(derivatives),
-        cmocka_unit_test(the_mode),                   cmocka_unit_test(the_determinant_is_guarded),
-        cmocka_unit_test(evidence_of_four_taxa),      cmocka_unit_test(approximations_are_near),
-        cmocka_unit_test(interchanges),               cmocka_unit_test(subtree_moves),
+        cmocka_unit_test(equals_the_exponential),
+        cmocka_unit_test(derivatives),
+        cmocka_unit_test(the_mode),
+        cmocka_unit_test(the_determinant_is_guarded),
+        cmocka_unit_test(evidence_of_four_taxa),
+        cmocka_unit_test(approximations_are_near),
+        cmocka_unit_test(interchanges),
+        cmocka_unit_test(subtree_moves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
