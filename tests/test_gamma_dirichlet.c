@@ -7,6 +7,7 @@
 
 #include "branch/branch_moves.h"
 #include "branch/length_scale.h"
+#include "branch/parameter_mode.h"
 #include "branch/topology_evidence.h"
 #include "lik/likelihood.h"
 #include "subst/simulate.h"
@@ -99,7 +100,7 @@ static void equals_the_exponential(void **state)
             bench_init(&b[i], models[k], prior[i]);
             branch_solver *s = b[i].t->solver;
             set_mode(&b[i], 1e-8);
-            topology_evidence_proposal(b[i].t, EVIDENCE_FULL);
+            check_status(topology_evidence_proposal(b[i].t, EVIDENCE_FULL));
             log_mean m = {0};
             topology_evidence_sample(b[i].t, &m, (length_draws){.log_weight = weight[i]}, 50,
                                      rng_at(1, RNG_TEST, 0, 0));
@@ -201,6 +202,53 @@ static void derivatives(void **state)
         }
         branch_hessian_free(h);
         bench_free(&b);
+    }
+}
+
+/* f(x, z) of lengths and parameters of the model. */
+static double joint_density(parameter_mode *q, const double *x, const double *z)
+{
+    branch_posterior_move(&q->view, z);
+    branch_solver_move(q->solver, x);
+    return branch_solver_density(q->solver, branch_solver_value(q->solver)) +
+           free_model_log_prior(&q->view.free, z);
+}
+
+/* The gradient by lengths and parameters of the model together, signed central differences. */
+static void gradient_with_parameters(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_PARAMETERS; i++) {
+        problem p = problem_random(N, SITES, 1, 43);
+        free_model model;
+        branch_posterior data;
+        parameter_mode *q;
+        double x[EDGES], z[FREE_MOST], by_x[EDGES], by_z[FREE_MOST];
+        check_status(free_model_parse(&model, "HKY+G4", &p.alignment, NULL, NULL));
+        check_status(
+            branch_posterior_init_free(&data, &p.alignment, NULL, &model, gamma_dirichlet(i)));
+        check_status(parameter_mode_create(&q, &data));
+        free_model_start(z, &model);
+        for (int e = 0; e < EDGES; e++)
+            x[e] = length_scale_x(0.02 + 0.03 * (e % 4));
+        branch_solver_set(q->solver, p.decision, p.length);
+        joint_density(q, x, z);
+        parameter_mode_gradient(q, by_x, by_z, z);
+        for (int k = 0; k < EDGES + model.n_free; k++) {
+            double *at = k < EDGES ? &x[k] : &z[k - EDGES];
+            const double here = *at, step = 1e-5;
+            *at = here + step;
+            const double up = joint_density(q, x, z);
+            *at = here - step;
+            const double down = joint_density(q, x, z);
+            *at = here;
+            /* step^2 / 6 times third derivatives of 1e4 or so; rounding of f near 3000 / step */
+            const double expected = k < EDGES ? by_x[k] : by_z[k - EDGES];
+            check_near((up - down) / (2 * step), expected, 1e-5 * (10 + fabs(expected)));
+        }
+        parameter_mode_free(q);
+        branch_posterior_free(&data);
+        problem_free(&p);
     }
 }
 
@@ -307,7 +355,7 @@ static void evidence_of_four_taxa(void **state)
             assert_true(log_mean_error(&prior) < 0.05);
             for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
                 log_mean sampled = {0};
-                topology_evidence_proposal(t, (evidence_shape)shape);
+                check_status(topology_evidence_proposal(t, (evidence_shape)shape));
                 topology_evidence_sample(t, &sampled, (length_draws){0}, DRAWS, r);
                 const double error = hypot(log_mean_error(&prior), log_mean_error(&sampled));
                 assert_true(log_mean_error(&sampled) < 0.05);
@@ -329,7 +377,7 @@ static void approximations_are_near(void **state)
         log_mean sampled = {0};
         bench_init(&b, "JC", gamma_dirichlet(i));
         set_mode(&b, 1e-6);
-        topology_evidence_proposal(b.t, EVIDENCE_FULL);
+        check_status(topology_evidence_proposal(b.t, EVIDENCE_FULL));
         topology_evidence_sample(b.t, &sampled, (length_draws){0}, 4000,
                                  rng_at(3, RNG_TEST, 0, (uint32_t)i));
         assert_true(log_mean_error(&sampled) < 0.05);
@@ -466,6 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_the_exponential),
         cmocka_unit_test(derivatives),
+        cmocka_unit_test(gradient_with_parameters),
         cmocka_unit_test(the_mode),
         cmocka_unit_test(the_determinant_is_guarded),
         cmocka_unit_test(evidence_of_four_taxa),
