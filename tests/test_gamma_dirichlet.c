@@ -327,7 +327,7 @@ static void the_determinant_is_guarded(void **state)
 static void evidence_of_four_taxa(void **state)
 {
     (void)state;
-    enum { PRIOR_DRAWS = 200000, DRAWS = 20000 };
+    enum { PRIOR_DRAWS = 50000, DRAWS = 20000 };
     small_alignment four;
     small_alignment_init(
         &four, 4, (const char *[]){"AAGTCGATTAC", "AAGTCGCTTAC", "AATTCGATTAC", "AATTCAATTAC"});
