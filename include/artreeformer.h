@@ -225,6 +225,13 @@ typedef struct art_infer_settings {
     double branch_rate;
     double decay;        /* the rates are multiplied by it, above 0, up to 1, .. */
     int64_t decay_every; /* .. after so many steps; 0: never */
+    /* Both */
+    const char
+        *branch_prior; /* the prior on branch lengths in MrBayes' words: "exponential(10)", or
+                          "gammadir(1,0.1,1,1)", shape and rate of the tree length, Dirichlet
+                          parameter of external branches, ratio of internal to external ones;
+                          NULL: exponential, with prior_rate. Read during the call alone. A
+                          text that cannot be read is ART_ERR_INPUT, with a message */
 } art_infer_settings;
 
 /* The defaults of the program, but one thread. */

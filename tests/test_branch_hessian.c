@@ -53,8 +53,8 @@ static void check_tree(int n_taxa, size_t patterns, const char *model, cpu_level
         double out[2];
         branch_solver_slopes(out, s, edge_node(e, n_taxa));
         const double length = length_scale_length(x[e]);
-        const double first = out[0] + branch_prior_first(data.prior, length);
-        const double second = out[1] + branch_prior_second(data.prior, length);
+        const double first = out[0] + branch_prior_first(data.prior, length, BRANCH_EXTERNAL);
+        const double second = out[1] + branch_prior_second(data.prior, length, BRANCH_EXTERNAL);
         const double expected = length_scale_first(x[e], first);
         check_near(gradient[e], expected, 1e-9 * (1 + fabs(expected)));
         check_close(hessian[e * edges + e], length_scale_second(x[e], first, second), 1e-9);

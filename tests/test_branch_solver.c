@@ -45,9 +45,11 @@ static double density(double *gradient, const problem *p, const subst_model *m,
     check_status(likelihood_ref(&value, slope, &p->alignment, NULL, m, decision, length));
     for (int e = 0; e < p->n_edges; e++) {
         const branch_prior prior = branch_prior_exponential(RATE);
-        value += branch_prior_log_density(prior, length[e]) + length_scale_log_jacobian(x[e]);
+        value += branch_prior_log_density(prior, length[e], BRANCH_EXTERNAL) +
+                 length_scale_log_jacobian(x[e]);
         if (gradient)
-            gradient[e] = length_scale_first(x[e], slope[e] + branch_prior_first(prior, length[e]));
+            gradient[e] = length_scale_first(
+                x[e], slope[e] + branch_prior_first(prior, length[e], BRANCH_EXTERNAL));
     }
     return value;
 }

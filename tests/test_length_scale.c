@@ -109,17 +109,18 @@ static void prior_as_a_density_of_x(void **state)
         for (int i = 0; i < N_POINTS; i++) {
             const double x = POINTS[i], b = length_scale_length(x), h = STEP * x;
             const double expected =
-                branch_prior_log_density(prior, b) + length_scale_log_jacobian(x);
-            const double slope =
-                (length_prior_log_density(prior, x + h) - length_prior_log_density(prior, x - h)) /
-                (2 * h);
+                branch_prior_log_density(prior, b, BRANCH_EXTERNAL) + length_scale_log_jacobian(x);
+            const double slope = (length_prior_log_density(prior, x + h, BRANCH_EXTERNAL) -
+                                  length_prior_log_density(prior, x - h, BRANCH_EXTERNAL)) /
+                                 (2 * h);
             const double scale = length_scale_slope(x) * rate[k] + 2 / x;
-            check_near(length_prior_log_density(prior, x), expected,
+            check_near(length_prior_log_density(prior, x, BRANCH_EXTERNAL), expected,
                        1e-14 * (10 + fabs(expected))); /* logarithms of up to 10 that cancel */
-            check_near(length_scale_first(x, branch_prior_first(prior, b)), slope, 1e-7 * scale);
-            sum += length_prior_log_density(prior, x);
+            check_near(length_scale_first(x, branch_prior_first(prior, b, BRANCH_EXTERNAL)), slope,
+                       1e-7 * scale);
+            sum += length_prior_log_density(prior, x, BRANCH_EXTERNAL);
         }
-        check_close(length_prior_log_joint(prior, POINTS, N_POINTS), sum, 1e-13);
+        check_close(length_prior_log_joint(prior, POINTS, N_POINTS, 2), sum, 1e-13);
     }
 }
 
@@ -132,7 +133,7 @@ static void draws_of_x(void **state)
     double sum = 0, square = 0, x[AT_A_TIME];
     rng r = rng_at(6, RNG_TEST, 3, 0);
     for (int k = 0; k < DRAWS / AT_A_TIME; k++) {
-        length_prior_draw(x, AT_A_TIME, prior, &r);
+        length_prior_draw(x, AT_A_TIME, 2, prior, &r);
         for (int e = 0; e < AT_A_TIME; e++) {
             sum += x[e];
             square += x[e] * x[e];

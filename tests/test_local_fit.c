@@ -24,14 +24,13 @@ typedef struct bench {
     branch_moves *moves;
 } bench;
 
-static void bench_init(bench *b, const char *model)
+static void bench_with(bench *b, const char *model, branch_prior prior)
 {
     subst_model m = model_of(model, NULL);
     b->p = problem_random(N, SITES, 1, 11);
     check_status(
         simulate_sites(b->p.alignment.state, b->p.decision, b->p.length, N, &m, SITES, 2, NULL));
-    check_status(
-        branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, branch_prior_exponential(RATE)));
+    check_status(branch_posterior_init(&b->data, &b->p.alignment, NULL, &m, prior));
     check_status(branch_solver_create(&b->tree, &b->data));
     check_status(branch_solver_create(&b->fresh, &b->data));
     check_status(local_fit_create(&b->fit, b->tree));
@@ -39,6 +38,11 @@ static void bench_init(bench *b, const char *model)
     branch_moves_begin(b->moves, b->tree);
     branch_solver_set(b->tree, b->p.decision, b->p.length);
     check_status(local_fit_whole(b->fit, 1e-9));
+}
+
+static void bench_init(bench *b, const char *model)
+{
+    bench_with(b, model, branch_prior_exponential(RATE));
 }
 
 static void bench_free(bench *b)
@@ -111,9 +115,12 @@ static void courses(void **state)
     static const char *const models[] = {"JC",
                                          "GTR{1.2,3.1,0.8,0.9,4.2,1}+F{0.3,0.15,0.2,0.35}+G4{0.7}",
                                          "HKY{2.5}+F{0.3,0.15,0.2,0.35}+I{0.1}"};
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         bench b;
-        bench_init(&b, models[k]);
+        if (k < 3)
+            bench_init(&b, models[k]);
+        else
+            bench_with(&b, "JC", branch_prior_gamma_dirichlet(1, 0.1, 1.2, 0.7));
         for (int i = 0; i < STEPS; i++) {
             rng r = rng_at(8, RNG_TEST, (uint32_t)k, (uint32_t)i);
             int32_t decision[N];
@@ -145,7 +152,7 @@ static void undo_is_exact(void **state)
 {
     (void)state;
     bench b;
-    bench_init(&b, "JC+G4{0.4}");
+    bench_with(&b, "JC+G4{0.4}", branch_prior_gamma_dirichlet(1, 0.1, 1.2, 0.7));
     for (int i = 0; i < 20; i++) {
         rng r = rng_at(9, RNG_TEST, 0, (uint32_t)i);
         double score[2][NODES] = {{0}};

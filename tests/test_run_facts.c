@@ -28,7 +28,7 @@ static infer_settings quick(void)
 {
     infer_settings plan = {.method = INFER_COLLAPSED,
                            .seed = 3,
-                           .prior_rate = 10,
+                           .prior = branch_prior_exponential(10),
                            .trees = artreeformer_config(8, 2),
                            .branches = lognormal_config(8),
                            .collapsed = collapsed_defaults(3),

@@ -148,8 +148,9 @@ static void draws_have_their_weights(void **state)
             double f = branch_solver_density(b.t->solver, branch_solver_value(b.t->solver));
             double part = b.t->solver->problem->set.prior_draws / edges, prior = 0;
             for (int e = 0; e < edges; e++)
-                prior += branch_prior_log_density(b.data.prior, length[i * edges + e]) +
-                         length_scale_log_jacobian(x[e]);
+                prior +=
+                    branch_prior_log_density(b.data.prior, length[i * edges + e], BRANCH_EXTERNAL) +
+                    length_scale_log_jacobian(x[e]);
             double proposed = log((1 - part) * exp(length_proposal_log_density(&b.t->gauss, x)) +
                                   part * exp(prior));
             check_near(weight[i], f - proposed, 1e-9);

@@ -25,7 +25,7 @@ typedef struct fixture {
     task *job;
 } fixture;
 
-static void fixture_open(fixture *f)
+static void fixture_open(fixture *f, branch_prior prior)
 {
     memset(f, 0, sizeof *f);
     small_alignment_init(&f->data, N, ROWS);
@@ -35,7 +35,7 @@ static void fixture_open(fixture *f)
     check_status(make_lognormal(&f->source.branches, N, 8, NULL));
     f->source.trees->ops->initialise(f->source.trees, 1);
     f->source.branches->ops->initialise(f->source.branches, 1);
-    f->source.prior = branch_prior_exponential(7);
+    f->source.prior = prior;
     f->source.seed = 3;
     check_status(variational_create(&f->job, &f->source, K, ESTIMATOR_VIMCO_GEOMETRIC));
 }
@@ -62,11 +62,10 @@ static double loss_at(fixture *f, const real *direction, double h, uint32_t step
     return out.loss;
 }
 
-static void branch_gradient_is_that_of_the_loss(void **state)
+static void check_gradient(branch_prior prior)
 {
-    (void)state;
     fixture f;
-    fixture_open(&f);
+    fixture_open(&f, prior);
     params *p = &f.source.branches->params;
     real *direction = params_block(p), *gradient = params_block(p);
     assert_true(direction && gradient);
@@ -97,6 +96,14 @@ static void branch_gradient_is_that_of_the_loss(void **state)
     fixture_close(&f);
 }
 
+static void branch_gradient_is_that_of_the_loss(void **state)
+{
+    (void)state;
+    check_gradient(branch_prior_exponential(7));
+    check_gradient(branch_prior_gamma_dirichlet(1, 0.1, 1, 1));
+    check_gradient(branch_prior_gamma_dirichlet(2, 3, 1.5, 0.6));
+}
+
 /* The self-check of a step finds a branch model whose fast path is wrong by a little. */
 static int score_off(branch_model *m, double *log_q, const double *length, const int32_t *decision,
                      int k)
@@ -114,7 +121,7 @@ static void self_check_looks_at_branch_lengths(void **state)
     task_step out;
     diag d;
     diag_init(&d);
-    fixture_open(&f);
+    fixture_open(&f, branch_prior_exponential(7));
     check_status(f.job->ops->step(f.job, &out, 0, 1));
     check_status(f.job->ops->verify(f.job, &d));
     branch_model_ops wrong = *f.source.branches->ops;

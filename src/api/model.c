@@ -13,7 +13,7 @@ int model_begin(art_model **out, const taxa *names, int threads)
     if (!q)
         return ART_ERR_NOMEM;
     taxa_init(&q->file.taxa);
-    q->prior_rate = MODEL_PRIOR_RATE;
+    q->prior = branch_prior_exponential(MODEL_PRIOR_RATE);
     int status = pool_create(&q->threads, threads);
     return status || !names ? status : taxa_copy(&q->file.taxa, names);
 }
@@ -35,7 +35,7 @@ int art_model_read(art_model **out, const char *path, int threads, art_messages 
     if (!status)
         status = model_file_read(&q->file, path, MODEL_AVERAGE, q->threads, messages_diag(m));
     if (!status)
-        q->prior_rate = model_file_prior_rate(&q->file);
+        status = model_file_prior(&q->prior, &q->file, messages_diag(m));
     return model_end(out, q, status);
 }
 
@@ -115,8 +115,7 @@ int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, 
     if (!status)
         status = target_likelihood(&goal, &a->data, row, &model, EVIDENCE_BATCH, q->threads);
     if (!status) {
-        particle_source source = {q->file.trees, q->file.branches, goal,
-                                  branch_prior_exponential(q->prior_rate), seed};
+        particle_source source = {q->file.trees, q->file.branches, goal, q->prior, seed};
         status = evidence_run(&e, &source, &(evidence_settings){k, repeats});
     }
     if (!status) {

@@ -28,7 +28,7 @@ struct art_trees {
 struct art_model {
     model_file file;
     pool *threads;
-    double prior_rate;
+    branch_prior prior;
     bool has_answer; /* of collapsed inference: evidence and topologies */
     art_evidence answer;
     tree_set found;

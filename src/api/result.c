@@ -335,7 +335,7 @@ static int describe_model(art_model *q, const art_result *found)
     const json_t *settings = json_object_get(c->identity, "settings");
     if (!c->infer)
         return ART_OK;
-    q->prior_rate = c->prior_rate;
+    q->prior = c->prior;
     f->substitution = mem_text(c->model, strlen(c->model));
     f->settings = json_dumps(settings, JSON_COMPACT);
     return f->substitution && f->settings ? ART_OK : ART_ERR_NOMEM;
@@ -363,7 +363,7 @@ int art_result_model(art_model **out, art_result *found)
     if (!q)
         return ART_ERR_NOMEM;
     taxa_init(&q->file.taxa);
-    q->prior_rate = MODEL_PRIOR_RATE;
+    q->prior = branch_prior_exponential(MODEL_PRIOR_RATE);
     int status = describe_model(q, found);
     if (!status)
         status = keep_answer(q, found);

@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "io/output.h"
+#include "subst/branch_prior_string.h"
 #include "subst/free_model.h"
 #include "train/checkpoint.h"
 #include "train/defaults.h"
@@ -157,7 +158,7 @@ static bool schedule_is_valid(int64_t steps, double rate, double decay, int64_t 
 static bool infer_is_valid(const art_infer_settings *s)
 {
     if (!network_is_valid(s->threads, s->hidden, s->heads) || s->branch_hidden < 1 ||
-        !is_within(s->prior_rate, DBL_MIN, 1e6))
+        (!s->branch_prior && !is_within(s->prior_rate, DBL_MIN, 1e6)))
         return false;
     if (s->method == ART_VBPI)
         return schedule_is_valid(s->steps, s->tree_rate, s->decay, s->decay_every) &&
@@ -177,12 +178,13 @@ static train_settings schedule(int64_t steps, double rate, double decay, int64_t
     return plan;
 }
 
-static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int repeats)
+static infer_settings infer_plan(const art_infer_settings *s, branch_prior prior, int n_taxa,
+                                 int repeats)
 {
     infer_settings plan = {
         .method = s->method == ART_VBPI ? INFER_VBPI : INFER_COLLAPSED,
         .seed = s->seed,
-        .prior_rate = s->prior_rate,
+        .prior = prior,
         .trees = artreeformer_config(s->hidden, s->heads),
         .branches = lognormal_config(s->branch_hidden),
         .training = schedule(s->steps, s->tree_rate, s->decay, s->decay_every),
@@ -206,12 +208,13 @@ static infer_settings infer_plan(const art_infer_settings *s, int n_taxa, int re
 
 /* Everything that can change the results, as numbers; nothing of the other method, whose settings
  * may be anything. */
-static json_t *infer_identity(const art_infer_settings *s, const char *model)
+static json_t *infer_identity(const art_infer_settings *s, branch_prior prior, const char *model)
 {
+    char text[BRANCH_PRIOR_STRING_SIZE];
     json_t *all =
-        json_pack("{s:s, s:i, s:f, s:i, s:i, s:i, s:I}", "model", model, "method", s->method,
-                  "prior_rate", s->prior_rate, "hidden", s->hidden, "heads", s->heads,
-                  "branch_hidden", s->branch_hidden, "seed", (json_int_t)s->seed);
+        json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:I}", "model", model, "method", s->method,
+                  "branch_prior", branch_prior_print(text, prior), "hidden", s->hidden, "heads",
+                  s->heads, "branch_hidden", s->branch_hidden, "seed", (json_int_t)s->seed);
     json_t *own =
         s->method == ART_COLLAPSED
             ? json_pack("{s:f, s:i, s:I, s:f, s:I}", "se", s->standard_error, "rounds", s->rounds,
@@ -243,10 +246,13 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
     run_core *c = NULL;
     free_model parsed;
     char text[MODEL_STRING_SIZE] = "";
+    branch_prior prior = branch_prior_exponential(s.prior_rate);
     int status = free_model_parse(&parsed, model, &a->data, NULL, messages_diag(m));
+    if (!status && s.branch_prior)
+        status = branch_prior_parse(&prior, s.branch_prior, messages_diag(m));
     if (status)
         return status;
-    const infer_settings plan = infer_plan(&s, a->data.n_taxa, repeats);
+    const infer_settings plan = infer_plan(&s, prior, a->data.n_taxa, repeats);
     free_model_print(text, &parsed);
     status = core_create(&c, s.threads, s.seed);
     if (!status)
@@ -254,12 +260,12 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
     if (!status)
         status = (c->model = mem_text(text, strlen(text))) ? ART_OK : ART_ERR_NOMEM;
     if (!status) {
-        c->prior_rate = s.prior_rate;
+        c->prior = prior;
         status = infer_job_create(&c->infer, &c->data, &parsed, &plan, c->threads);
     }
     if (!status)
         c->work = infer_job_run(c->infer);
-    return core_end(out, c, status, "infer", infer_identity(&s, text),
+    return core_end(out, c, status, "infer", infer_identity(&s, prior, text),
                     status ? NULL : dataset_identity(&c->data));
 }
 

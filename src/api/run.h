@@ -18,7 +18,7 @@ typedef struct run_core {
     const tree_set *trees; /* of fit; the caller's */
     json_t *identity;      /* what the run is: settings and data */
     char *model;           /* the substitution model as text, of infer; owned */
-    double prior_rate;     /* of infer */
+    branch_prior prior;    /* of infer */
     uint64_t seed;
     bool is_under_way; /* it has advanced or was loaded: nothing is loaded into it any more */
     double seconds;    /* that it took */

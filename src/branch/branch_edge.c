@@ -184,12 +184,18 @@ double branch_edge_inspect(branch_edge *e, branch_state *b)
     const double x = b->cbrt_length, length = length_scale_length(x);
     double l[2];
     branch_edge_slopes(l, e, x);
-    const double first = l[0] + branch_prior_first(prior, length);
-    const double second = l[1] + branch_prior_second(prior, length);
+    double first = l[0] + branch_prior_first(prior, length, e->place), shared = 0;
+    const double second = l[1] + branch_prior_second(prior, length, e->place);
+    if (branch_prior_is_coupled(prior)) {
+        const double total = e->rest + length;
+        first += branch_prior_total_first(prior, total, e->problem->n_edges);
+        shared = length_scale_slope_square(x) *
+                 branch_prior_total_second(prior, total, e->problem->n_edges);
+    }
     const double f_second = length_scale_second(x, first, second);
     b->slope = length_scale_first(x, first);
     b->curvature = fmax(-f_second, -0.25 * length_scale_log_jacobian_second(x));
-    return f_second;
+    return f_second + shared;
 }
 
 /* f falls to -inf at both ends, so a maximum lies between the last point where it rose and the

@@ -71,6 +71,8 @@ typedef struct branch_edge {
     double *coefficient;  /* [tiles][1 + T][TILE] */
     double *growth;       /* [3][T] */
     double *invariant;    /* [tiles][TILE], scaled as the partials are */
+    branch_place place;   /* of the last branch_edge_place .. */
+    double rest;          /* .. and the sum of the lengths of the other branches */
 } branch_edge;
 
 int branch_edge_init(branch_edge *e, const branch_posterior *p);
@@ -85,11 +87,20 @@ double branch_edge_log_likelihood(branch_edge *e, double cbrt_length);
 /* Its first two derivatives with respect to the length. */
 void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length);
 
+/* Where the branch is in its tree, for priors that ask: which kind of branch it is and how long the
+ * other branches are together. To be said before inspect and improve. */
+static inline void branch_edge_place(branch_edge *e, branch_place place, double rest)
+{
+    e->place = place;
+    e->rest = rest;
+}
+
 /* The state of a branch: its length, and the derivatives of f with respect to x there. */
 typedef struct branch_state {
     double cbrt_length;
     double slope;     /* f' when last inspected; after improve, that before its last step */
-    double curvature; /* -f'' at the same place, but at least a quarter of the Jacobian's share */
+    double curvature; /* -f'' at the same place, but at least a quarter of the Jacobian's share;
+                         without g'' of priors that couple the branches (length_prior.h) */
 } branch_state;
 
 /* Slope and curvature at b->cbrt_length: the derivatives of log-likelihood and log prior with

@@ -274,23 +274,32 @@ static void prepare(branch_hessian *h, const branch_solver *s)
     memset(h->first, 0, edges * sizeof *h->first);
 }
 
-/* From derivatives of the log-likelihood by b to those of f by x (length_scale.h). The prior is a
- * sum over branches: it enters the diagonal alone. */
+/* From derivatives of the log-likelihood by b to those of f by x (length_scale.h). What the prior
+ * says of single branches enters the diagonal alone, what it says of the tree length every entry.
+ */
 static void change_variables(double *gradient, double *hessian, const branch_hessian *h,
                              const branch_solver *s)
 {
     const branch_posterior *p = h->problem;
     const int32_t edges = p->n_edges;
+    double total_first = 0, total_second = 0;
+    if (branch_prior_is_coupled(p->prior)) {
+        const double total = branch_solver_length(s);
+        total_first = branch_prior_total_first(p->prior, total, edges);
+        total_second = branch_prior_total_second(p->prior, total, edges);
+    }
     for (int32_t i = 0; i < edges; i++) {
         const int32_t v = s->order[i], row = node_edge(v, p->n_taxa);
         const double x = s->branch[v].cbrt_length, length = length_scale_length(x);
-        const double first = h->first[i] + branch_prior_first(p->prior, length);
+        const branch_place place = branch_place_of(topology_is_external(&s->tree, v));
+        const double first =
+            h->first[i] + branch_prior_first(p->prior, length, place) + total_first;
         gradient[row] = length_scale_first(x, first);
         for (int32_t j = 0; j < edges; j++) {
             const int32_t u = s->order[j], column = node_edge(u, p->n_taxa);
-            double second = h->pairs[i * edges + j] + h->pairs[j * edges + i];
+            double second = h->pairs[i * edges + j] + h->pairs[j * edges + i] + total_second;
             if (i == j)
-                second += h->same[i] + branch_prior_second(p->prior, length);
+                second += h->same[i] + branch_prior_second(p->prior, length, place);
             double value =
                 length_scale_slope(x) * length_scale_slope(s->branch[u].cbrt_length) * second;
             if (i == j)

@@ -15,6 +15,7 @@
 typedef struct move_branch {
     const partial *end; /* the partial at its far end */
     branch_state state;
+    branch_place place;
     double *transition;
 } move_branch;
 
@@ -30,7 +31,10 @@ struct branch_moves {
     move_branch branch[NNI_BRANCHES];
     int32_t node[NNI_BRANCHES]; /* of the last interchange */
     branch_state moved;         /* the branch of a subtree move, before it is inserted anywhere */
-    double base;                /* the score without the branches that change */
+    double base;                /* the score without the branches that change .. */
+    length_total others;        /* .. and the length and spread of the others, if the prior asks */
+    double cut_total;           /* the length of the tree before the moved branch is inserted .. */
+    double total;               /* .. and of the tree that is being fitted, if the prior asks */
     double rough;               /* the score of the last move with one branch fitted */
     double cutoff;              /* of the subtree moves that are being scored */
     double worth;               /* the score from which on a subtree move is visited */
@@ -102,10 +106,44 @@ void branch_moves_reach(branch_moves *m, int radius, double valley)
 }
 
 /* The contribution of a branch to the diagonal Laplace approximation, apart from the likelihood. */
-static double own_part(const branch_moves *m, branch_state b)
+static double own_part(const branch_moves *m, branch_state b, branch_place place)
 {
-    return length_prior_log_density(m->problem->prior, b.cbrt_length) +
+    return length_prior_log_density(m->problem->prior, b.cbrt_length, place) +
            0.5 * log(2 * M_PI / b.curvature);
+}
+
+static branch_place place_of(const branch_moves *m, int32_t v)
+{
+    return branch_place_of(topology_is_external(&m->solver->tree, v));
+}
+
+/* The contribution of all branches together: of t and the first `count` of m->branch; 0 if they are
+ * independent. */
+static double shared_part(const branch_moves *m, length_total t, int count)
+{
+    const branch_posterior *p = m->problem;
+    if (!branch_prior_is_coupled(p->prior))
+        return 0;
+    for (int i = 0; i < count; i++)
+        length_total_add(&t, m->branch[i].state.cbrt_length, m->branch[i].state.curvature, 1);
+    return branch_prior_total_log_density(p->prior, t.length, p->n_edges) -
+           0.5 * length_total_determinant(p->prior, t, p->n_edges);
+}
+
+static void add(const branch_moves *m, length_total *t, branch_state b, double sign)
+{
+    if (branch_prior_is_coupled(m->problem->prior))
+        length_total_add(t, b.cbrt_length, b.curvature, sign);
+}
+
+/* Begins with all branches of the solver's tree; returns their shared part. */
+static double take_all(branch_moves *m)
+{
+    if (!branch_prior_is_coupled(m->problem->prior))
+        return 0;
+    m->others = branch_solver_total(m->solver);
+    m->total = m->others.length;
+    return shared_part(m, m->others, 0);
 }
 
 static void set_transition(branch_moves *m, move_branch *b)
@@ -120,6 +158,17 @@ static void set_branch(branch_moves *m, move_branch *b, const partial *end, bran
     set_transition(m, b);
 }
 
+/* branch_edge_improve of m->edge, which is one of the branches that m->total is the length of. */
+static void improve(branch_moves *m, branch_state *b, branch_place place)
+{
+    const bool is_coupled = branch_prior_is_coupled(m->problem->prior);
+    if (is_coupled)
+        branch_edge_place(&m->edge, place, m->total - length_scale_length(b->cbrt_length));
+    branch_edge_improve(&m->edge, b, m->problem->set.enough);
+    if (is_coupled)
+        m->total = m->edge.rest + length_scale_length(b->cbrt_length);
+}
+
 /* The partial at the node where two branches meet. */
 static const partial *join(branch_moves *m, int slot, const move_branch *a, const move_branch *b)
 {
@@ -132,7 +181,7 @@ static const partial *join(branch_moves *m, int slot, const move_branch *a, cons
 static void fit(branch_moves *m, move_branch *b, const partial *near)
 {
     branch_edge_set(&m->edge, b->end, near);
-    branch_edge_improve(&m->edge, &b->state, m->problem->set.enough);
+    improve(m, &b->state, b->place);
     set_transition(m, b);
 }
 
@@ -150,10 +199,12 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     m->node[MIDDLE] = v;
     if (m->fit)
         local_fit_around(m->fit, v);
-    double base = s->laplace - s->log_likelihood;
+    double base = s->laplace - s->log_likelihood - take_all(m);
     for (int i = 0; i < NNI_BRANCHES; i++) {
         const branch_state state = s->branch[m->node[i]];
-        base -= own_part(m, state);
+        m->branch[i].place = place_of(m, m->node[i]); /* the interchange does not change it */
+        base -= own_part(m, state, m->branch[i].place);
+        add(m, &m->others, state, -1);
         set_branch(m, &m->branch[i], i == D ? branch_outside(s, m->node[D]) : &s->down[m->node[i]],
                    state);
     }
@@ -164,7 +215,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     fit(m, e, above);
     double score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
-        score += own_part(m, m->branch[i].state);
+        score += own_part(m, m->branch[i].state, m->branch[i].place);
+    score += shared_part(m, m->others, NNI_BRANCHES);
     m->rough = score;
     if (score < cutoff - m->problem->set.nni_slack)
         return score;
@@ -178,7 +230,8 @@ double branch_moves_nni(branch_moves *m, int32_t v, int which, double cutoff)
     fit(m, e, above);
     score = base + branch_edge_log_likelihood(&m->edge, e->state.cbrt_length);
     for (int i = 0; i < NNI_BRANCHES; i++)
-        score += own_part(m, m->branch[i].state);
+        score += own_part(m, m->branch[i].state, m->branch[i].place);
+    score += shared_part(m, m->others, NNI_BRANCHES);
     return score;
 }
 
@@ -229,7 +282,7 @@ static int next_branches(const topology *t, directed_branch w, directed_branch n
 
 /* The branches of a subtree move: the moved one, the two halves of the branch into which it is
  * inserted, and two whose partials are joined to take the next step through the tree. */
-enum { MOVED, NEAR, FAR, ALONG, BESIDE };
+enum { MOVED, NEAR, FAR, INSERTED, ALONG = INSERTED, BESIDE };
 
 /* The score of the insertion of the moved branch into the middle of w, with the partial `near` at
  * the near end of w. */
@@ -240,14 +293,22 @@ static double try_insertion(branch_moves *m, directed_branch w, const partial *n
     const branch_state half = {.cbrt_length = length_scale_resize(whole.cbrt_length, 0.5),
                                .curvature = whole.curvature};
     move_branch *moved = &m->branch[MOVED], *a = &m->branch[NEAR], *b = &m->branch[FAR];
-    const double base = m->base - own_part(m, whole);
+    const branch_place place = place_of(m, w.v);
+    const double base = m->base - own_part(m, whole, place);
+    length_total others = m->others;
     m->scored++;
+    m->total = m->cut_total;
+    add(m, &others, whole, -1);
+    a->place = BRANCH_INTERNAL; /* if w leads to a taxon, then its far half does */
+    b->place = place;
     set_branch(m, a, near, half);
     set_branch(m, b, partial_beyond(m, w), half);
     moved->state = m->moved;
     fit(m, moved, join(m, 0, a, b));
     double score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
-    score += own_part(m, moved->state) + 2 * own_part(m, half);
+    score += own_part(m, moved->state, moved->place) +
+             (own_part(m, half, a->place) + own_part(m, half, b->place)) +
+             shared_part(m, others, INSERTED);
     m->rough = score;
     const double changes = set->spr_per_change * m->problem->n_sites;
     if (score < m->cutoff - set->spr_slack - changes * length_scale_length(whole.cbrt_length))
@@ -256,7 +317,8 @@ static double try_insertion(branch_moves *m, directed_branch w, const partial *n
     fit(m, b, join(m, 0, a, moved));
     fit(m, moved, join(m, 0, a, b));
     score = base + branch_edge_log_likelihood(&m->edge, moved->state.cbrt_length);
-    return score + own_part(m, moved->state) + own_part(m, a->state) + own_part(m, b->state);
+    return score + own_part(m, moved->state, moved->place) + own_part(m, a->state, a->place) +
+           own_part(m, b->state, b->place) + shared_part(m, others, INSERTED);
 }
 
 /* Scores the insertion into w, at a distance of `depth`, and into all branches beyond it within
@@ -290,15 +352,26 @@ static void try_moves_of(branch_moves *m, directed_branch cut, const directed_br
 {
     const branch_solver *s = m->solver;
     const branch_state first = s->branch[side[0].v], second = s->branch[side[1].v];
+    const branch_place places[] = {place_of(m, side[0].v), place_of(m, side[1].v)};
+    /* If one leads to a taxon, so does the merged one. */
+    const branch_place place = places[0] == BRANCH_EXTERNAL ? places[0] : places[1];
     branch_state merged = {.cbrt_length = length_scale_x(length_scale_length(first.cbrt_length) +
                                                          length_scale_length(second.cbrt_length))};
     m->from = cut.v;
     m->moved = s->branch[cut.v];
+    m->branch[MOVED].place = place_of(m, cut.v);
     set_branch(m, &m->branch[MOVED], partial_beyond(m, cut), m->moved);
     branch_edge_set(&m->edge, partial_beyond(m, side[0]), partial_beyond(m, side[1]));
-    branch_edge_improve(&m->edge, &merged, m->problem->set.enough);
-    m->base = s->laplace - s->log_likelihood - own_part(m, m->moved) - own_part(m, first) -
-              own_part(m, second) + own_part(m, merged);
+    const double shared = take_all(m);
+    improve(m, &merged, place);
+    m->cut_total = m->total;
+    m->base = s->laplace - s->log_likelihood - own_part(m, m->moved, m->branch[MOVED].place) -
+              own_part(m, first, places[0]) - own_part(m, second, places[1]) +
+              own_part(m, merged, place) - shared;
+    add(m, &m->others, m->moved, -1);
+    add(m, &m->others, first, -1);
+    add(m, &m->others, second, -1);
+    add(m, &m->others, merged, 1);
     for (int k = 0; k < 2; k++) {
         directed_branch next[2];
         if (!next_branches(&s->tree, side[k], next))

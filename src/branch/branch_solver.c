@@ -146,6 +146,33 @@ void branch_solver_lengths(double *length, const branch_solver *s)
         length[e] = length_scale_length(s->branch[edge_node(e, p->n_taxa)].cbrt_length);
 }
 
+static branch_place place_of(const branch_solver *s, int32_t v)
+{
+    return branch_place_of(topology_is_external(&s->tree, v));
+}
+
+double branch_solver_length(const branch_solver *s)
+{
+    double sum = 0;
+    for (int32_t v = 1; v < n_nodes(s->problem); v++)
+        sum += length_scale_length(s->branch[v].cbrt_length);
+    return sum;
+}
+
+length_total branch_solver_total(const branch_solver *s)
+{
+    length_total t = {0};
+    for (int32_t v = 1; v < n_nodes(s->problem); v++)
+        length_total_add(&t, s->branch[v].cbrt_length, s->branch[v].curvature, 1);
+    return t;
+}
+
+void branch_solver_measure(branch_solver *s)
+{
+    if (branch_prior_is_coupled(s->problem->prior))
+        s->total = branch_solver_length(s);
+}
+
 static void join_down(branch_solver *s, int32_t v, size_t first, size_t tiles)
 {
     const int32_t a = s->tree.child[v][0], b = s->tree.child[v][1];
@@ -165,6 +192,9 @@ static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
 static void set_edge(branch_solver *s, int32_t v)
 {
     branch_edge_set(&s->edge, &s->down[v], branch_outside(s, v));
+    if (branch_prior_is_coupled(s->problem->prior))
+        branch_edge_place(&s->edge, place_of(s, v),
+                          s->total - length_scale_length(s->branch[v].cbrt_length));
 }
 
 /* All of down, and of up if both are requested; a few tiles at a time, so that they stay in the
@@ -205,9 +235,12 @@ double branch_solver_value(branch_solver *s)
 
 double branch_solver_density(const branch_solver *s, double log_likelihood)
 {
+    const branch_prior prior = s->problem->prior;
     double sum = log_likelihood;
     for (int32_t v = 1; v < n_nodes(s->problem); v++)
-        sum += length_prior_log_density(s->problem->prior, s->branch[v].cbrt_length);
+        sum += length_prior_log_density(prior, s->branch[v].cbrt_length, place_of(s, v));
+    if (branch_prior_is_coupled(prior))
+        sum += branch_prior_total_log_density(prior, branch_solver_length(s), s->problem->n_edges);
     return sum;
 }
 
@@ -228,6 +261,7 @@ static double sweep(branch_solver *s, double enough)
 {
     const branch_posterior *p = s->problem;
     double gain = 0;
+    branch_solver_measure(s);
     for (int i = 0; i < 2 * p->n_edges; i++) {
         const int32_t v = s->tour[i];
         if (v >= 0) {
@@ -253,12 +287,16 @@ int branch_solver_conclude(branch_solver *s, int32_t v)
     s->laplace = s->log_density;
     for (int32_t u = 1; u < n_nodes(s->problem); u++)
         s->laplace += 0.5 * log(2 * M_PI / s->branch[u].curvature);
+    if (branch_prior_is_coupled(s->problem->prior))
+        s->laplace -= 0.5 * length_total_determinant(s->problem->prior, branch_solver_total(s),
+                                                     s->problem->n_edges);
     return isfinite(s->laplace) ? ART_OK : ART_ERR_NUMERIC;
 }
 
 int branch_solver_inspect(branch_solver *s)
 {
     pass(s, 1);
+    branch_solver_measure(s);
     for (int32_t v = 1; v < n_nodes(s->problem); v++) {
         set_edge(s, v);
         branch_edge_inspect(&s->edge, &s->branch[v]);
@@ -307,5 +345,7 @@ double branch_solver_improve(branch_solver *s, int32_t v, double enough)
     set_edge(s, v);
     const double gain = branch_edge_improve(&s->edge, &s->branch[v], enough);
     set_cbrt_length(s, v, s->branch[v].cbrt_length);
+    if (branch_prior_is_coupled(s->problem->prior))
+        s->total = s->edge.rest + length_scale_length(s->branch[v].cbrt_length);
     return gain;
 }

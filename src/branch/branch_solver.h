@@ -18,6 +18,7 @@
 
 #include "base/interrupt.h"
 #include "branch/branch_edge.h"
+#include "branch/length_prior.h"
 #include "tree/topology.h"
 
 typedef struct branch_solver {
@@ -31,6 +32,7 @@ typedef struct branch_solver {
     partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
     partial_store store;  /* memory of down and up, except down of the leaves */
     branch_edge edge;
+    double total;          /* of all lengths, while they are fitted; 0 if the prior does not ask */
     const interrupt *stop; /* NULL, or what ends a search for the mode early; borrowed */
     /* Results of branch_solver_mode. */
     double log_likelihood; /* at the mode */
@@ -105,6 +107,16 @@ void branch_solver_set_branch(branch_solver *s, int32_t v, double cbrt_length);
 
 /* Makes up[v] (v not the top) or down[v] (v no leaf) from the two partials that it is made of. */
 void branch_solver_join(branch_solver *s, int32_t v, int up);
+
+/* The length of the present tree. O(N). */
+double branch_solver_length(const branch_solver *s);
+
+/* Length and spread of the present tree with the curvatures last seen. O(N). */
+length_total branch_solver_total(const branch_solver *s);
+
+/* Before branch_solver_improve, whenever lengths were set other than by it: the length of the tree,
+ * if the prior depends on it. O(N). */
+void branch_solver_measure(branch_solver *s);
 
 /* branch_edge_improve of the branch above v, whose two partials are current. */
 double branch_solver_improve(branch_solver *s, int32_t v, double enough);

@@ -63,6 +63,12 @@ static inline double length_scale_density(double p, double x)
     return 3 * p * x * x;
 }
 
+/* log (b^power db/dx) */
+static inline double length_scale_power_density(double power, double x)
+{
+    return log(3.0) + (3 * power + 2) * log(x);
+}
+
 /* log db/dx and its first two derivatives with respect to x. */
 static inline double length_scale_log_jacobian(double x)
 {

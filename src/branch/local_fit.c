@@ -367,6 +367,7 @@ static double sweep_near(local_fit *l, double tolerance, int32_t *last)
     branch_solver *s = l->solver;
     const double enough = tolerance / s->problem->n_edges / 10;
     double total = 0;
+    branch_solver_measure(s);
     for (int32_t i = s->problem->n_edges - 1; i >= 0; i--) {
         const int32_t v = s->order[i];
         if (!l->active[v])

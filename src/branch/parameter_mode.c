@@ -64,10 +64,13 @@ void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, cons
     model_slopes by_model;
     branch_solver_refresh(q->solver);
     parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
+    const double shared = branch_prior_total_first(p->prior, branch_solver_length(s), p->n_edges);
     for (int e = 0; by_x && e < p->n_edges; e++) {
-        const double x = s->branch[edge_node(e, p->n_taxa)].cbrt_length;
-        by_x[e] = length_scale_first(x, q->by_length[e] +
-                                            branch_prior_first(p->prior, length_scale_length(x)));
+        const int32_t v = edge_node(e, p->n_taxa);
+        const branch_place place = branch_place_of(topology_is_external(&s->tree, v));
+        const double x = s->branch[v].cbrt_length, b = length_scale_length(x);
+        by_x[e] = length_scale_first(x, q->by_length[e] + branch_prior_first(p->prior, b, place) +
+                                            shared);
     }
     free_model_gradient(by_z, &p->free, z, &by_model);
 }

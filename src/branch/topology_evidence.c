@@ -208,11 +208,11 @@ static double draw_normal(topology_evidence *t, rng *stream)
 static double propose(topology_evidence *t, rng *stream)
 {
     const branch_posterior *p = t->problem;
-    const int edges = p->n_edges;
+    const int edges = p->n_edges, top = node_edge(t->solver->tree.child[0][0], p->n_taxa);
     const double part = p->set.prior_draws / edges;
     double normal;
     if (rng_uniform(stream) < part) {
-        length_prior_draw(t->draw, edges, p->prior, stream);
+        length_prior_draw(t->draw, edges, top, p->prior, stream);
         if (t->joint)
             free_model_draw(t->z, &p->free, stream);
         normal = normal_density(t);
@@ -222,7 +222,7 @@ static double propose(topology_evidence *t, rng *stream)
             if (!(t->draw[e] > 0))
                 return -HUGE_VAL;
     }
-    double prior = length_prior_log_joint(p->prior, t->draw, edges);
+    double prior = length_prior_log_joint(p->prior, t->draw, edges, top);
     if (t->joint)
         prior += free_model_log_prior(&p->free, t->z);
     return log_add(log1p(-part) + normal, log(part) + prior);

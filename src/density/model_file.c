@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/number.h"
+#include "subst/branch_prior_string.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -311,12 +312,17 @@ int model_file_read(model_file *m, const char *path, model_weights which, pool *
     return model_file_read_kinds(m, path, which, &kinds, team, d);
 }
 
-double model_file_prior_rate(const model_file *m)
+int model_file_prior(branch_prior *out, const model_file *m, diag *d)
 {
     json_t *all = m->settings ? json_loads(m->settings, 0, NULL) : NULL;
+    const char *text = json_string_value(json_object_get(all, "branch_prior"));
     const double rate = json_number_value(json_object_get(all, "prior_rate"));
+    int status = ART_OK;
+    *out = branch_prior_exponential(rate > 0 ? rate : MODEL_PRIOR_RATE);
+    if (text)
+        status = branch_prior_parse(out, text, d);
     json_decref(all);
-    return rate > 0 ? rate : MODEL_PRIOR_RATE;
+    return status;
 }
 
 void model_file_free(model_file *m)

@@ -24,6 +24,7 @@
 
 #include "base/diag.h"
 #include "density/factory.h"
+#include "subst/branch_prior.h"
 #include "tree/taxa.h"
 
 #include <stdbool.h>
@@ -71,9 +72,10 @@ int model_file_read_kinds(model_file *m, const char *path, model_weights which,
                           const model_kinds *kinds, pool *team, diag *d);
 void model_file_free(model_file *m); /* safe on a zeroed or freed one */
 
-/* The rate of the exponential prior on branch lengths that the model was trained with; the default
- * if its settings do not state it. */
+/* The prior of branch lengths that the model was trained with: "branch_prior" of its settings, or
+ * the rate "prior_rate" of an exponential one; the default if they state neither. ART_ERR_INPUT if
+ * it cannot be read. */
 #define MODEL_PRIOR_RATE 10.0
-double model_file_prior_rate(const model_file *m);
+int model_file_prior(branch_prior *out, const model_file *m, diag *d);
 
 #endif

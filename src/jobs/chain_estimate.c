@@ -20,7 +20,7 @@ enum {
 };
 static const double SECONDS = 0.5;      /* of every kind of operation, at least one of them */
 static const double START_LENGTH = 0.1; /* from which the first fits start */
-static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
+static const branch_prior PRIOR = {.kind = BRANCH_PRIOR_EXPONENTIAL, .rate = 10};
 
 enum { BLOCK_TAXA = 200, CLIMB_TAXA = 60 }; /* at most: what takes a few seconds */
 

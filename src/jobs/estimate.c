@@ -14,7 +14,7 @@
 
 enum { STEPS = 3, TABLE_TREES = 2000, LEARNING_STEPS = 200 };
 
-static const branch_prior PRIOR = {BRANCH_PRIOR_EXPONENTIAL, 10};
+static const branch_prior PRIOR = {.kind = BRANCH_PRIOR_EXPONENTIAL, .rate = 10};
 
 /* The fastest of a few steps of j's task. */
 static int measure(double *seconds, job_parts *j, pool *threads)

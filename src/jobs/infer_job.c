@@ -9,6 +9,7 @@
 #include "results/parameters.h"
 #include "results/sample.h"
 #include "results/summary.h"
+#include "subst/branch_prior_string.h"
 #include "train/variational_task.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ static int make_collapsed(infer_job *j)
     const collapsed_problem problem = {&j->posterior,  &j->data->alignment, j->data->row,
                                        &j->data->taxa, j->parts.trees,      j->parts.branches};
     int status = branch_posterior_init_free(&j->posterior, &j->data->alignment, j->data->row,
-                                            &j->model, branch_prior_exponential(j->set.prior_rate));
+                                            &j->model, j->set.prior);
     return status ? status
                   : collapsed_run_create(&j->parts.run, &problem, &j->set.collapsed, j->threads);
 }
@@ -72,8 +73,8 @@ static int make_vbpi(infer_job *j)
         return ART_ERR_USAGE;
     int status = target_likelihood(&j->parts.goal, &j->data->alignment, j->data->row,
                                    &j->model.fixed, batch, j->threads);
-    j->source = (particle_source){j->parts.trees, j->parts.branches, j->parts.goal,
-                                  branch_prior_exponential(s->prior_rate), s->seed};
+    j->source =
+        (particle_source){j->parts.trees, j->parts.branches, j->parts.goal, s->prior, s->seed};
     if (!status)
         status = variational_create(&j->parts.task, &j->source, s->particles, s->estimator);
     if (!status)
@@ -172,10 +173,10 @@ int infer_job_finish(infer_job *j, infer_result *out)
 
 static int write_model(infer_job *j, const infer_description *about, const char *prefix, diag *d)
 {
-    char *path = NULL, *prior = NULL;
+    char *path = NULL, *prior = NULL, text[BRANCH_PRIOR_STRING_SIZE];
     if (asprintf(&path, "%s.model.safetensors", prefix) < 0)
         return ART_ERR_NOMEM;
-    if (asprintf(&prior, "{\"prior_rate\":%.17g}", j->set.prior_rate) < 0) {
+    if (asprintf(&prior, "{\"branch_prior\":\"%s\"}", branch_prior_print(text, j->set.prior)) < 0) {
         free(path);
         return ART_ERR_NOMEM;
     }
@@ -216,6 +217,22 @@ static bool has_chains(const infer_result *found)
     return json_object_get(found->facts, "chain_rounds") != NULL;
 }
 
+/* As papers write it. */
+static void describe_prior(char out[FACT_SIZE], branch_prior p)
+{
+    char lengths[80] = "";
+    switch (p.kind) {
+    case BRANCH_PRIOR_EXPONENTIAL:
+        snprintf(lengths, sizeof lengths, "Exp(%g)", p.rate);
+        break;
+    case BRANCH_PRIOR_GAMMA_DIRICHLET:
+        snprintf(lengths, sizeof lengths, "GammaDir(%g, %g, %g, %g)", p.shape, p.rate, p.alpha,
+                 p.ratio);
+        break;
+    }
+    snprintf(out, FACT_SIZE, "uniform topologies, %s branch lengths", lengths);
+}
+
 static void describe(report_facts *f, const infer_job *j, const infer_result *found,
                      const infer_description *about)
 {
@@ -223,7 +240,7 @@ static void describe(report_facts *f, const infer_job *j, const infer_result *fo
     const alignment *a = &j->data->alignment;
     snprintf(f->size, FACT_SIZE, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
              a->n_patterns);
-    snprintf(f->prior, FACT_SIZE, "uniform topologies, Exp(%g) branch lengths", s->prior_rate);
+    describe_prior(f->prior, s->prior);
     if (s->method == INFER_VBPI)
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
                  (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
@@ -302,8 +319,11 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
 
 json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model)
 {
+    char prior[BRANCH_PRIOR_STRING_SIZE];
     json_t *results = evaluation_json(&found->evaluation, j->set.evaluation.particles);
+    branch_prior_print(prior, j->set.prior);
     if (results && (json_object_set_new(results, "model", json_string(model)) ||
+                    json_object_set_new(results, "branch_prior", json_string(prior)) ||
                     json_object_update(results, found->facts))) {
         json_decref(results);
         return NULL;

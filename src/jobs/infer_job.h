@@ -25,7 +25,7 @@ typedef enum infer_method { INFER_COLLAPSED, INFER_VBPI } infer_method;
 typedef struct infer_settings {
     infer_method method;
     uint64_t seed;
-    double prior_rate;      /* of the exponential prior on branch lengths */
+    branch_prior prior;     /* of the branch lengths */
     topology_config trees;  /* the model of topologies */
     branch_config branches; /* and of branch lengths */
     /* Collapsed. */

@@ -3,7 +3,6 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "subst/branch_prior.h"
 #include "tree/topology.h"
 
 #include <stdlib.h>
@@ -23,9 +22,16 @@ void simulate_topology(int32_t *decision, int32_t n_taxa, uint64_t seed)
 void simulate_lengths(double *length, int32_t n_taxa, double mean, uint64_t seed)
 {
     rng r = rng_at(seed, RNG_SIMULATE, STREAM_LENGTHS, 0);
-    branch_prior_draw(length, topology_edges(n_taxa), branch_prior_exponential(1), &r);
     for (int32_t e = 0; e < topology_edges(n_taxa); e++)
-        length[e] *= mean;
+        length[e] = rng_exponential(&r) * mean;
+}
+
+void simulate_prior_lengths(double *length, const int32_t *decision, int32_t n_taxa,
+                            branch_prior prior, uint64_t seed)
+{
+    rng r = rng_at(seed, RNG_SIMULATE, STREAM_LENGTHS, 0);
+    branch_prior_draw(length, topology_edges(n_taxa), decisions_top_edge(decision, n_taxa), prior,
+                      &r);
 }
 
 void simulate_parameters(double *z, const free_model *f, uint64_t seed)

@@ -12,6 +12,7 @@
 #define SUBST_SIMULATE_H
 
 #include "base/pool.h"
+#include "subst/branch_prior.h"
 #include "subst/free_model.h"
 
 /* decision [N-3] */
@@ -22,6 +23,10 @@ void simulate_lengths(double *length, int32_t n_taxa, double mean, uint64_t seed
 
 /* z [n_free], free_model_draw of a stream of its own. */
 void simulate_parameters(double *z, const free_model *f, uint64_t seed);
+
+/* The same from any prior, for the topology of decision [N-3]. */
+void simulate_prior_lengths(double *length, const int32_t *decision, int32_t n_taxa,
+                            branch_prior prior, uint64_t seed);
 
 /* state [N][n_sites], each one of STATE_A .. STATE_T: row i is taxon i of the tree. n_sites is
  * below 2^32. ART_ERR_NOMEM if memory is short. O(N n_sites). */

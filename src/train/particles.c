@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "tree/topology.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,9 +52,11 @@ double log_topologies(int n_taxa)
     return sum;
 }
 
-double log_prior(const double *length, int n_taxa, branch_prior prior)
+double log_prior(const int32_t *decision, const double *length, int n_taxa, branch_prior prior)
 {
-    return branch_prior_log_joint(prior, length, 2 * n_taxa - 3) - log_topologies(n_taxa);
+    return branch_prior_log_joint(prior, length, topology_edges(n_taxa),
+                                  decisions_top_edge(decision, n_taxa)) -
+           log_topologies(n_taxa);
 }
 
 int particles_draw(particles *p, const particle_source *source, particle_stream stream)
@@ -64,9 +67,10 @@ int particles_draw(particles *p, const particle_source *source, particle_stream 
         status =
             branch_model_sample(source->branches, p->length, p->log_b, p->decision, p->k,
                                 source->seed, stream.branch_purpose, stream.step, stream.first);
-        size_t edges = (size_t)(2 * p->n_taxa - 3);
-        for (int i = 0; i < p->k; i++)
-            p->log_prior[i] = log_prior(p->length + (size_t)i * edges, p->n_taxa, source->prior);
+        const size_t decisions = (size_t)p->n_taxa - 3, edges = (size_t)topology_edges(p->n_taxa);
+        for (size_t i = 0; i < (size_t)p->k; i++)
+            p->log_prior[i] = log_prior(p->decision + i * decisions, p->length + i * edges,
+                                        p->n_taxa, source->prior);
     }
     if (!status)
         source->goal->ops->evaluate(source->goal, p->value, p->slope, p->decision, p->length, p->k);

@@ -62,7 +62,7 @@ void particles_weigh(particles *p, double anneal);
 /* log of the number of unrooted topologies, (2N-5)!!. */
 double log_topologies(int n_taxa);
 
-/* log prior of branch lengths [2N-3] and topology (uniform). */
-double log_prior(const double *length, int n_taxa, branch_prior prior);
+/* log prior of the topology with decision [N-3] (uniform) and branch lengths [2N-3]. */
+double log_prior(const int32_t *decision, const double *length, int n_taxa, branch_prior prior);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "train/best_trees.h"
 #include "density/distinct.h"
+#include "tree/topology.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,13 +24,21 @@ typedef struct variational {
 /* The slopes become d loss / d length at fixed log q: -share * d log target / d length. */
 static int branch_gradient(variational *v, double anneal)
 {
-    size_t edges = (size_t)(2 * v->draws.n_taxa - 3);
-    for (int i = 0; i < v->draws.k; i++) {
-        double *slope = v->draws.slope + (size_t)i * edges;
-        const double *length = v->draws.length + (size_t)i * edges;
-        for (size_t e = 0; e < edges; e++)
-            slope[e] =
-                -v->share[i] * (anneal * slope[e] + branch_prior_first(v->source.prior, length[e]));
+    const branch_prior prior = v->source.prior;
+    const int n_taxa = v->draws.n_taxa, edges = topology_edges(n_taxa);
+    for (ptrdiff_t i = 0; i < v->draws.k; i++) {
+        double *slope = v->draws.slope + i * edges;
+        const double *length = v->draws.length + i * edges;
+        const int32_t top = decisions_top_edge(v->draws.decision + i * (n_taxa - 3), n_taxa);
+        double total = 0;
+        for (int e = 0; e < edges; e++)
+            total += length[e];
+        const double shared = branch_prior_total_first(prior, total, edges);
+        for (int e = 0; e < edges; e++) {
+            const branch_place place = branch_place_of(edge_is_external(e, top));
+            const double first = branch_prior_first(prior, length[e], place) + shared;
+            slope[e] = -v->share[i] * (anneal * slope[e] + first);
+        }
     }
     return branch_model_backward(v->base.branches, v->draws.slope, v->share);
 }

@@ -62,6 +62,16 @@ void topology_build(topology *t, const int32_t *decision)
         topology_attach(t, decision[taxon - 3]);
 }
 
+/* A new inner node on the top edge has the top edge above it. */
+int32_t decisions_top_edge(const int32_t *decision, int32_t n_taxa)
+{
+    int32_t top = 2;
+    for (int32_t taxon = 3; taxon < n_taxa; taxon++)
+        if (decision[taxon - 3] == top)
+            top = 2 * taxon - 2;
+    return top;
+}
+
 /* Prunes the taxa N-1, .., 3. What a pruned taxon hung on is known as a node of t; the edge
  * number of an inner node is known when its own taxon is pruned, so decisions are nodes first
  * and become edges at the end. Of the children of a node only the sum is kept: the sibling of

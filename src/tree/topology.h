@@ -56,6 +56,23 @@ static inline int32_t node_edge(int32_t node, int32_t n_taxa)
     return node == 1 ? 0 : node < n_taxa ? 2 * node - 3 : 2 * (node - n_taxa) + 2;
 }
 
+/* The top edge is the one to taxon 0, above the child of taxon 0. An edge that leads to a taxon is
+ * external. */
+static inline bool edge_is_external(int32_t edge, int32_t top)
+{
+    return edge % 2 || edge == 0 || edge == top;
+}
+
+/* The top edge of the tree with the given decisions [N-3]. O(N). */
+int32_t decisions_top_edge(const int32_t *decision, int32_t n_taxa);
+
+/* Whether the edge above a node other than taxon 0 is external, for any numbering of the inner
+ * nodes. */
+static inline bool topology_is_external(const topology *t, int32_t node)
+{
+    return node < t->n_taxa || t->parent[node] == 0;
+}
+
 /* The tree on taxa 0, 1, 2, with room for N. ART_ERR_USAGE for N < 3, ART_ERR_LIMIT beyond
  * TOPOLOGY_MAX_TAXA. */
 int topology_init(topology *t, int32_t n_taxa);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "io/nexus.h"
 #include "cli/dataset_options.h"
+#include "cli/prior_options.h"
 #include "cli/session.h"
 #include "train/particles.h"
 #include "lik/likelihood.h"
@@ -23,11 +24,11 @@ typedef struct settings {
     dataset_settings data;
     const char *model;
     option_files trees;
-    double prior_rate;
+    prior_settings prior;
     bool gradient;
 } settings;
 
-static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .prior_rate = 10};
+static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .prior = {.rate = 10}};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
@@ -37,8 +38,8 @@ static const option OPTIONS[] = {
     OPTION_TEXT(settings, model, "-m --model", REQUIRED, "MODEL",
                 "substitution model, for example HKY{2.5}+F+G4{0.5}"),
     OPTION_HEADING("What to compute"),
-    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
-                "rate of the exponential prior on branch lengths"),
+    OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
+    OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
     OPTION_FLAG(settings, gradient, "--gradient", OPTIONAL,
                 "print a second table with the derivatives with respect to the branch lengths"),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
@@ -49,6 +50,7 @@ static const option OPTIONS[] = {
 /* Everything that persists from one batch to the next. */
 typedef struct evaluation {
     const settings *set;
+    branch_prior prior;
     dataset data;
     pool *threads;
     likelihood *likelihood;
@@ -93,7 +95,9 @@ static int evaluation_init(evaluation *e, session *s, const settings *set)
     memset(e, 0, sizeof *e);
     e->set = set;
     buffer_init(&e->derivatives);
-    int status = dataset_open(&e->data, &set->data, &s->diag);
+    int status = prior_settle(&e->prior, s, &set->prior);
+    if (!status)
+        status = dataset_open(&e->data, &set->data, &s->diag);
     const alignment *a = &e->data.alignment;
     if (status || (status = model_string_parse(&model, set->model, a, &s->diag)))
         return status;
@@ -167,8 +171,8 @@ static void finish_batch(evaluation *e, output *table)
     parsimony_batch(e->fifth, e->fifth_score, e->decision, e->count);
     for (int k = 0; k < e->count; k++) {
         /* The prior of the branch lengths only: the contribution of the topology is removed. */
-        double prior = log_prior(e->length + (size_t)k * n_edges, n_taxa,
-                                 branch_prior_exponential(e->set->prior_rate)) +
+        double prior = log_prior(e->decision + (size_t)k * (size_t)(n_taxa - 3),
+                                 e->length + (size_t)k * n_edges, n_taxa, e->prior) +
                        log_topologies(n_taxa);
         output_printf(table, "%zu", e->index + (size_t)k + 1);
         put_number(table, e->value[k], e->has_lengths[k]);
@@ -237,7 +241,7 @@ const command evaluate_command = {
     .description =
         "Prints one line per tree, numbered consecutively over all files: log-likelihood, log "
         "prior, and the parsimony scores with gaps as missing data and as a fifth state. The log "
-        "prior is that of the branch lengths, which are independent and exponentially distributed; "
+        "prior is that of the branch lengths (--branch-prior); "
         "it does not include the uniform prior on topologies, which is the same for all trees with "
         "the same number of taxa. Trees without branch lengths get only parsimony scores; their "
         "other columns are NA. With --gradient, a second table follows after an empty line: for "

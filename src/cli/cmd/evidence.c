@@ -5,7 +5,9 @@
 #include "cli/dataset_options.h"
 #include "cli/evaluation_options.h"
 #include "cli/model_input.h"
+#include "cli/prior_options.h"
 #include "cli/progress.h"
+#include "subst/branch_prior_string.h"
 #include "subst/model_string.h"
 
 #include <stdlib.h>
@@ -15,7 +17,7 @@ typedef struct settings {
     common_settings common;
     model_settings model;
     dataset_settings data;
-    double prior_rate; /* 0: the one the model was trained with */
+    prior_settings prior; /* without text, with rate 0: the one the model was trained with */
     evaluation_settings evaluation;
 } settings;
 
@@ -25,8 +27,11 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, model, MODEL_OPTIONS),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
-    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, 0, 1e6,
-                "rate of the exponential prior on branch lengths; 0: as in training"),
+    OPTION_TEXT(settings, prior.text, "--branch-prior", OPTIONAL, "PRIOR",
+                "prior on branch lengths, such as exponential(10) or gammadir(1,0.1,1,1), instead "
+                "of that of the training"),
+    OPTION_REAL(settings, prior.rate, "--prior-rate", OPTIONAL, 0, 1e6,
+                "rate of an exponential prior on branch lengths; 0: as in training"),
     OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_HEADING("Running"),
@@ -74,6 +79,19 @@ static int evaluate(evaluation *out, session *s, const particle_source *source, 
     return status;
 }
 
+/* The prior that the options state, or that of the training. */
+static int find_prior(branch_prior *out, session *s, const prior_settings *set, const model_file *m)
+{
+    if (set->text && set->rate > 0)
+        return diag_error(
+            &s->diag, ART_ERR_USAGE, (diag_place){0},
+            "--prior-rate and --branch-prior cannot be used together -- remove one of them");
+    if (set->text)
+        return branch_prior_parse(out, set->text, &s->diag);
+    *out = branch_prior_exponential(set->rate);
+    return set->rate > 0 ? ART_OK : model_file_prior(out, m, &s->diag);
+}
+
 static int run_evidence(session *s, void *chosen)
 {
     const settings *o = chosen;
@@ -81,6 +99,8 @@ static int run_evidence(session *s, void *chosen)
     const model_file *m = &in.file;
     dataset data = {0};
     subst_model model;
+    branch_prior prior;
+    char text[BRANCH_PRIOR_STRING_SIZE];
     target *goal = NULL;
     evaluation e = {0};
     int status = evaluation_check(s, &o->evaluation, 1);
@@ -90,6 +110,8 @@ static int run_evidence(session *s, void *chosen)
         status = diag_error(&s->diag, ART_ERR_INPUT, (diag_place){.file = o->model.path},
                             "this model has no branch lengths, so it cannot be used to estimate "
                             "the evidence -- give a model written by `infer`");
+    if (!status)
+        status = find_prior(&prior, s, &o->prior, m);
     if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
@@ -102,10 +124,9 @@ static int run_evidence(session *s, void *chosen)
     if (status)
         goto out;
     session_notes(s);
-    const double prior_rate = o->prior_rate > 0 ? o->prior_rate : model_file_prior_rate(m);
-    log_info(&s->log, "model: %s, prior rate of branch lengths %g", m->substitution, prior_rate);
-    particle_source source = {m->trees, m->branches, goal, branch_prior_exponential(prior_rate),
-                              (uint64_t)o->common.seed};
+    log_info(&s->log, "model: %s, prior of branch lengths: %s", m->substitution,
+             branch_prior_print(text, prior));
+    particle_source source = {m->trees, m->branches, goal, prior, (uint64_t)o->common.seed};
     status = evaluate(&e, s, &source, &m->taxa, &o->evaluation);
     if (!status)
         status = print(s, &e, &o->evaluation);

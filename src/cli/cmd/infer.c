@@ -4,12 +4,14 @@
 #include "cli/command.h"
 #include "cli/dataset_options.h"
 #include "cli/evaluation_options.h"
+#include "cli/prior_options.h"
 #include "cli/program_run.h"
 #include "cli/training.h"
 #include "collapsed/sampler.h"
 #include "density/model_file.h"
 #include "jobs/infer_job.h"
 #include "results/page.h"
+#include "subst/branch_prior_string.h"
 #include "subst/prior_string.h"
 
 #include <math.h>
@@ -39,7 +41,7 @@ typedef struct settings {
     int method;
     const char *model;
     const char *priors;
-    double prior_rate;
+    prior_settings prior;
     collapsed_options collapsed;
     training_settings training;
     variational_options variational;
@@ -52,7 +54,7 @@ typedef struct settings {
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .model = "JC",
-    .prior_rate = MODEL_PRIOR_RATE,
+    .prior = {.rate = MODEL_PRIOR_RATE},
     .collapsed = {.se = DEFAULT_STANDARD_ERROR,
                   .new_mass = DEFAULT_NEW_MASS,
                   .rounds = DEFAULT_ROUNDS,
@@ -123,8 +125,8 @@ static const option OPTIONS[] = {
     OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
-    OPTION_REAL(settings, prior_rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
-                "rate of the exponential prior on branch lengths"),
+    OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
+    OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
     OPTION_HEADING("Method"),
     OPTION_CHOICE(settings, method, "--method", OPTIONAL, "collapsed|vbpi",
                   "collapsed: branch lengths integrated out, topologies explored and learned; "
@@ -229,11 +231,11 @@ static collapsed_settings collapsed_plan(const settings *o, int n_taxa)
     return set;
 }
 
-static infer_settings plan_of(const settings *o, int n_taxa)
+static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
 {
     infer_settings plan = {.method = (infer_method)o->method,
                            .seed = (uint64_t)o->common.seed,
-                           .prior_rate = o->prior_rate,
+                           .prior = prior,
                            .trees = training_config(&o->training),
                            .branches = lognormal_config((int)o->branch_hidden),
                            .collapsed = collapsed_plan(o, n_taxa),
@@ -312,15 +314,17 @@ static int check_method(session *s, const free_model *model, const settings *o)
         o->model);
 }
 
-static int run_job(program_run *p, const dataset *data, const free_model *model, const settings *o)
+static int run_job(program_run *p, const dataset *data, const free_model *model, branch_prior prior,
+                   const settings *o)
 {
     session *s = p->session;
-    const infer_settings plan = plan_of(o, data->alignment.n_taxa);
-    char text[MODEL_STRING_SIZE];
+    const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
+    char text[MODEL_STRING_SIZE], prior_text[BRANCH_PRIOR_STRING_SIZE];
     infer_job *job = NULL;
     infer_result found = {0};
     log_info(&s->log, "model: %s", free_model_print(text, model));
     say_priors(s, model);
+    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
     int status = infer_job_create(&job, data, model, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, infer_job_run(job));
@@ -343,8 +347,11 @@ static int infer(session *s, void *chosen)
     const settings *o = chosen;
     dataset data = {0};
     free_model model;
+    branch_prior prior;
     program_run p = {0};
-    int status = training_settle(s, &o->training, &o->variational, PAPER);
+    int status = prior_settle(&prior, s, &o->prior); /* before the preset, which gives a rate */
+    if (!status)
+        status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
         status = settle_method(s, o);
     if (!status)
@@ -357,7 +364,7 @@ static int infer(session *s, void *chosen)
         status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
                                   o->method == INFER_COLLAPSED, dataset_identity(&data));
     if (!status && !p.is_finished)
-        status = run_job(&p, &data, &model, o);
+        status = run_job(&p, &data, &model, prior, o);
     program_run_close(&p);
     dataset_free(&data);
     return status;

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "base/mem.h"
 #include "cli/session.h"
+#include "subst/branch_prior_string.h"
 #include "subst/prior_string.h"
 #include "subst/simulate.h"
 #include "seq/alignment_write.h"
@@ -21,6 +22,7 @@ typedef struct settings {
     const char *tree;
     double mean;
     double rate;
+    const char *prior;
     const char *model;
     bool from_prior;
     const char *priors;
@@ -45,6 +47,9 @@ static const option OPTIONS[] = {
                 "mean of the exponentially distributed branch lengths, used if the tree has none"),
     OPTION_REAL(settings, rate, "--rate", OPTIONAL, OPTION_ABOVE_0, 1e9,
                 "rate of their distribution, 1 / mean; an alternative to --mean"),
+    OPTION_TEXT(settings, prior, "--branch-prior", OPTIONAL, "PRIOR",
+                "distribution of the branch lengths instead: exponential(10), or "
+                "gammadir(1,0.1,1,1), the default of MrBayes"),
     OPTION_HEADING("Alignment"),
     OPTION_TEXT(
         settings, model, "-m --model", OPTIONAL, "MODEL",
@@ -155,14 +160,27 @@ static int truth_read(truth *t, const char *path, bool *has_lengths, diag *d)
     return status;
 }
 
+/* By --branch-prior, --rate or --mean. */
+static int draw_lengths(truth *t, session *s, const settings *set)
+{
+    const uint64_t seed = (uint64_t)set->common.seed;
+    const double mean = set->rate > 0 ? 1 / set->rate : set->mean; /* NaN: rate not given */
+    branch_prior prior;
+    int status = set->prior ? branch_prior_parse(&prior, set->prior, &s->diag) : ART_OK;
+    if (!status && set->prior)
+        simulate_prior_lengths(t->length, t->decision, t->taxa.count, prior, seed);
+    else if (!status)
+        simulate_lengths(t->length, t->taxa.count, mean, seed);
+    return status;
+}
+
 static int make_truth(truth *t, session *s, const settings *set)
 {
     bool has_lengths = false;
     int status =
         set->tree ? truth_read(t, set->tree, &has_lengths, &s->diag) : truth_random(t, set);
-    double mean = set->rate > 0 ? 1 / set->rate : set->mean; /* the rate is NaN if not given */
     if (status == ART_OK && !has_lengths)
-        simulate_lengths(t->length, t->taxa.count, mean, (uint64_t)set->common.seed);
+        status = draw_lengths(t, s, set);
     if (status == ART_OK && set->tree && !has_lengths)
         log_info(&s->log, "the tree has no branch lengths: they are drawn at random");
     return status;
@@ -279,7 +297,11 @@ static int check_choice(session *s)
         !options_given(&s->options, "--from-prior"))
         status = diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
                             "--prior is of parameters that are drawn -- add --from-prior");
-    return status ? status : refuse_both(s, "--mean", "--rate");
+    if (!status)
+        status = refuse_both(s, "--mean", "--rate");
+    if (!status)
+        status = refuse_both(s, "--mean", "--branch-prior");
+    return status ? status : refuse_both(s, "--rate", "--branch-prior");
 }
 
 static int run(session *s, void *chosen)

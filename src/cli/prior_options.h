@@ -1,0 +1,23 @@
+/* prior_options.h: the options that state the prior of branch lengths.
+ *
+ * --branch-prior is any of them, --prior-rate the short form for an exponential one. A command
+ * includes both tables, as two members of its settings, and calls prior_settle. */
+#ifndef CLI_PRIOR_OPTIONS_H
+#define CLI_PRIOR_OPTIONS_H
+
+#include "cli/session.h"
+#include "subst/branch_prior.h"
+
+typedef struct prior_settings {
+    const char *text; /* NULL if it is not given */
+    double rate;
+} prior_settings;
+
+extern const option BRANCH_PRIOR_OPTIONS[];
+extern const option PRIOR_RATE_OPTIONS[];
+
+/* The prior that the options state. Those that do not apply are left out of the settings of the
+ * run. ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a prior. */
+int prior_settle(branch_prior *out, session *s, const prior_settings *set);
+
+#endif
