@@ -332,9 +332,8 @@ static void priors_integrate_to_one(void **state)
     static const struct {
         const char *text;
         double end, step; /* the tails fall as exp(-shape z) */
-    } cases[] = {{"K80", 40, 0.05}, {"JC+G4", 40, 0.02}, {"JC+I", 40, 0.05}, {"TNe", 40, 0.25},
-                 {"K81", 40, 0.25}, {"F81", 28, 0.7},    {"K80+I", 40, 0.25},
-                 {"JC+I+G4", 40, 0.2}};
+    } cases[] = {{"K80", 40, 0.05}, {"JC+G4", 40, 0.02}, {"JC+I", 40, 0.05},  {"TNe", 40, 0.25},
+                 {"K81", 40, 0.25}, {"F81", 28, 0.7},    {"K80+I", 40, 0.25}, {"JC+I+G4", 40, 0.2}};
     const model_priors odd = odd_priors();
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         double z[FREE_MOST];
@@ -371,7 +370,7 @@ static void draws_are_of_the_prior(void **state)
             squares += exp(2 * log_ratio);
         }
         const double mean = sum / N, error = sqrt((squares / N - mean * mean) / N);
-        assert_true(error < 0.1);
+        assert_true(error < 0.2);
         check_near(mean, 1, 4.5 * error + 1e-12); /* of 24 models: one in 6000 such tests fails */
     }
 }

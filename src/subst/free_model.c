@@ -60,8 +60,8 @@ static int is_cube_root(const free_model *f, int k)
 }
 
 /* With alpha and p_invariant both free, data determine how much rates vary and hardly which of the
- * two makes them vary: the posterior is a long curved ridge. The relative variance v of the rates and
- * the share s of it that invariant sites have,
+ * two makes them vary: the posterior is a long curved ridge. The relative variance v of the rates
+ * and the share s of it that invariant sites have,
  *
  *     v = (1 + 1/alpha) / (1 - p) - 1,    p = s v / (1 + v),    1/alpha = v (1 - s)
  *
