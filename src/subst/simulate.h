@@ -24,7 +24,7 @@ void simulate_lengths(double *length, int32_t n_taxa, double mean, uint64_t seed
 /* z [n_free], free_model_draw of a stream of its own. */
 void simulate_parameters(double *z, const free_model *f, uint64_t seed);
 
-/* The same from any prior, for the topology of decision [N-3]. */
+/* length [2N-3] from any prior, for the topology of decision [N-3]. */
 void simulate_prior_lengths(double *length, const int32_t *decision, int32_t n_taxa,
                             branch_prior prior, uint64_t seed);
 
