@@ -55,7 +55,7 @@ typedef struct joint {
 static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
 {
     const free_model f = free_of(model);
-    j->data = problem_random(n_taxa, n_sites, 1, seed);
+    j->data = problem_random(n_taxa, (size_t)n_sites, 1, (uint32_t)seed);
     double z[FREE_MOST];
     subst_model truth;
     some_z(z, &f, 5);
