@@ -97,11 +97,13 @@ static const struct kind {
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
     {"chains", "infer", "--branch-hidden 8 --time-limit 0.001 --evidence-particles 50"},
+    {"parameters", "infer",
+     "-m HKY+I+G4 --branch-hidden 8 --rounds 1 --se 1 --fit-steps 50 --evidence-particles 50"},
 };
 
 static void place_open_for(place *p, const char *command)
 {
-    if (strcmp(command, "collapsed") == 0)
+    if (strcmp(command, "collapsed") == 0 || strcmp(command, "parameters") == 0)
         place_open_simulated(p);
     else if (strcmp(command, "chains") == 0)
         place_open_diffuse(p);
@@ -320,6 +322,7 @@ static void any_number_of_threads(void **state)
         {"infer", "-T 4"},
         {"parsimony", "-T 2"},
         {"collapsed", "-T 3"},
+        {"parameters", "-T 2"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place one, more;
@@ -408,6 +411,12 @@ static void chains_killed_and_resumed(void **state)
 {
     (void)state;
     check_kills("chains", 6, 16, 24);
+}
+
+static void parameters_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("parameters", 8, 1000, 25);
 }
 
 /* SIGKILL at any instant, also between two pieces and while files are written. What such a run
@@ -837,6 +846,7 @@ int main(void)
         cmocka_unit_test(full_device_loses_nothing),
         cmocka_unit_test(collapsed_killed_and_resumed),
         cmocka_unit_test(chains_killed_and_resumed),
+        cmocka_unit_test(parameters_killed_and_resumed),
         cmocka_unit_test(collapsed_asked_to_stop),
         cmocka_unit_test(collapsed_in_limited_time),
         cmocka_unit_test(collapsed_cut_and_killed),
