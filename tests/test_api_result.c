@@ -277,13 +277,15 @@ static void files_are_the_program_s(void **state)
 {
     (void)state;
     static const char *const INFER[] = {
-        ".model.safetensors", ".trees",      ".trace.tsv",  ".trprobs",     ".contree", ".con.tre",
-        ".map.nwk",           ".splits.tsv", ".report.txt", ".report.html", ".json",    NULL};
+        ".model.safetensors", ".trees",       ".trace.tsv", ".p",       ".t",
+        ".trprobs",           ".contree",     ".con.tre",   ".map.nwk", ".splits.tsv",
+        ".report.txt",        ".report.html", ".json",      NULL};
     static const char *const PARS[] = {".model.safetensors", ".best.nwk", ".scores.tsv", ".json",
                                        NULL};
     static const char *const DENSITY[] = {".model.safetensors", ".json", NULL};
     static const char *const *const SUFFIXES[] = {INFER, INFER, DENSITY, PARS};
-    static const char *const SAME[] = {".trees",   ".trace.tsv", ".trprobs",   ".contree",
+    static const char *const SAME[] = {".trees",   ".trace.tsv", ".p",
+                                       ".t",       ".trprobs",   ".contree",
                                        ".con.tre", ".map.nwk",   ".splits.tsv"};
     for (api_kind k = 0; k < KINDS; k++) {
         art_result *found = api_finish(api_usual(k));

@@ -318,11 +318,8 @@ static void any_number_of_threads(void **state)
     static const struct {
         const char *command, *threads;
     } table[] = {
-        {"infer", "-T 2"},
-        {"infer", "-T 4"},
-        {"parsimony", "-T 2"},
-        {"collapsed", "-T 3"},
-        {"parameters", "-T 2"},
+        {"infer", "-T 2"},     {"infer", "-T 4"},      {"parsimony", "-T 2"},
+        {"collapsed", "-T 3"}, {"parameters", "-T 2"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place one, more;

@@ -62,7 +62,7 @@ typedef struct story {
 static void tell(story *s, const infer_settings *plan, const char *sequences)
 {
     memset(s, 0, sizeof *s);
-    const subst_model model = model_of("JC", NULL);
+    const free_model model = {.fixed = model_of("JC", NULL)};
     check_status(dataset_read(&s->data, scratch_write("a.fasta", sequences),
                               &(alignment_options){0}, NULL, NULL));
     check_status(infer_job_create(&s->job, &s->data, &model, plan, NULL));

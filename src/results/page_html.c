@@ -38,7 +38,7 @@ static const char STYLE[] =
     ".branch{stroke:var(--ink);stroke-width:1.5}.branch:hover{stroke:var(--accent);"
     "stroke-width:3}\n"
     ".axis{stroke:var(--soft)}.grid{stroke:var(--line)}\n"
-    ".trace{stroke:var(--accent);stroke-width:1.5}\n"
+    ".trace,.density{stroke:var(--accent);stroke-width:1.5}\n"
     ".name{fill:var(--ink)}.label{fill:var(--soft)}.support{fill:var(--accent);font-size:10px}\n";
 
 /* A row of a table of names and values. */
@@ -140,7 +140,7 @@ static void put_density(buffer *out, const posterior *p, int k, const parameter_
     }
     for (int j = 0; j < POINTS; j++)
         top = fmax(top, density[j]);
-    buffer_printf(out, "<svg width=\"%d\" height=\"%d\" role=\"img\"><path class=\"trace\" d=\"M",
+    buffer_printf(out, "<svg width=\"%d\" height=\"%d\" role=\"img\"><path class=\"density\" d=\"M",
                   WIDTH, HEIGHT);
     for (int j = 0; j < POINTS; j++)
         buffer_printf(out, "%s%.1f %.1f", j ? "L" : "", (double)WIDTH * j / (POINTS - 1),
