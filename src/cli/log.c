@@ -134,7 +134,6 @@ static const char *const ADVICE_OPTION[] = {
     [ADVICE_NONE] = NULL,
     [ADVICE_START_AGAIN] = "--redo",
     [ADVICE_FULL_NAMES] = "--full-names",
-    [ADVICE_STRICT_PHYLIP] = "--phylip-strict",
 };
 
 void log_diag(logger *l, diag *d)

@@ -1,9 +1,9 @@
 /* taxon_name.h: when two names mean the same taxon.
  *
- * In NEXUS and Newick an underscore in a bare word stands for a blank, and programs quote such names
- * or not as they like: Homo_sapiens, 'Homo sapiens' and 'Homo_sapiens' are one taxon, in alignments,
- * in trees and between them. Everything else counts, case too. A name is always shown and written
- * as it was first spelled. */
+ * In NEXUS and Newick an underscore in a bare word stands for a blank, and programs quote such
+ * names or not as they like: Homo_sapiens, 'Homo sapiens' and 'Homo_sapiens' are one taxon, in
+ * alignments, in trees and between them. Everything else counts, case too. A name is always shown
+ * and written as it was first spelled. */
 #ifndef IO_TAXON_NAME_H
 #define IO_TAXON_NAME_H
 
