@@ -1,7 +1,8 @@
 /* Alignments as they occur: every file of the folders zoo, real, mrbayes and large of the shared
  * data, read or refused. Taxa and sites of what is read were counted with ape 5.7, or with DendroPy
- * 4.5.2 and Biopython 1.80 where ape cannot read the file; where two can, they agree. What is refused
- * must say why in the words of the table. A file that is not in the table fails the test. */
+ * 4.5.2 and Biopython 1.80 where ape cannot read the file; where two can, they agree. What is
+ * refused must say why in the words of the table. A file that is not in the table fails the test.
+ */
 #include "support/check.h"
 
 #include "artreeformer.h"
@@ -66,7 +67,8 @@ static const zoo_file FILES[] = {
     {"real/Worobey_2014a.nex", 146, 1716, "'SETS'"},
     {"real/ng_multi199.part", 0, 0, ":1:1: error: the file begins with 'BIN, morph2|partitions"},
     {"real/ng_multi199.phy", 0, 0,
-     ":2:30: error: the alignment has morphological|'0' at site 1 of sequence 'Sphenodon_punctatus'"},
+     ":2:30: error: the alignment has morphological|'0' at site 1 of sequence "
+     "'Sphenodon_punctatus'"},
     {"real/ng_prim.part", 0, 0, "'GTR+G+FO, NADH4|a file of partitions|one model"},
     {"real/ng_prim.phy", 12, 898, ""},
     {"real/ng_prot21.fa", 0, 0,
@@ -74,12 +76,14 @@ static const zoo_file FILES[] = {
     {"real/ng_prot21.part", 0, 0, "'LG4X, p1|a file of partitions"},
     {"mrbayes/avian_ovomucoids.nex", 0, 0, ":8:21: error: block 'data' has DATATYPE 'protein'"},
     {"mrbayes/cynmix.nex", 0, 0,
-     ":7:21: error: block 'data' has DATATYPE 'mixed(Standard:1-166,DNA:167-3246)'|'0' at site 1 of "
+     ":7:21: error: block 'data' has DATATYPE 'mixed(Standard:1-166,DNA:167-3246)'|'0' at site 1 "
+     "of "
      "sequence 'Ibalia'|a file of their own"},
     {"mrbayes/hym.nex", 0, 0,
      ":9:18: error: block 'data' has DATATYPE 'mixed(standard:1-200,DNA:201-510)'|'0' at site 1"},
     {"mrbayes/kim.nex", 0, 0,
-     ":9:21: error|protein:1399-1692|'P' at site 1401 of sequence 'Orsodacne' (line 268, column 23)"},
+     ":9:21: error|protein:1399-1692|'P' at site 1401 of sequence 'Orsodacne' (line 268, column "
+     "23)"},
     {"mrbayes/primates.nex", 12, 898, ""},
     {"mrbayes/replicase.nex", 9, 720, ""},
     {"large/101.phy", 101, 1858, "1 of 1858"},

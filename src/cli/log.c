@@ -158,7 +158,8 @@ void log_diag(logger *l, diag *d)
     buffer_free(&line);
     l->errors += d->errors;
     if (d->lost)
-        log_warning(l, "%zu messages were lost: out of memory", d->lost);
+        log_warning(l, "%zu %s lost: out of memory", d->lost,
+                    format_noun(d->lost, "message was", "messages were"));
     diag_clear(d);
 }
 

@@ -188,7 +188,7 @@ static int set_number(void *target, const option *row, const char *text, const c
     switch (row->kind) {
     case OPTION_KIND_INT:
         describe_range(expected, sizeof expected, row, "a whole number");
-        status = number_int(&whole, text, strlen(text));
+        status = number_grouped(&whole, text, strlen(text));
         value = (double)whole;
         break;
     case OPTION_KIND_THREADS:

@@ -22,8 +22,8 @@ static bool is_name(line name, const row *x)
     return taxon_name_same(name.start, line_width(name), x->name, strlen(x->name));
 }
 
-/* A line of a block. Every block has the names of the first, in their order; so the first name, when
- * it comes again, begins the next block. */
+/* A line of a block. Every block has the names of the first, in their order; so the first name,
+ * when it comes again, begins the next block. */
 static int add_line(blocks *b, line name, const char *start, const char *end)
 {
     rows *r = b->r;
@@ -70,10 +70,11 @@ static int clustal_line(blocks *b, line l)
     const line number = line_word(l, sequence.end), more = line_word(l, number.end);
     char shown[64];
     if (line_width(more) || !line_has_only(number, DIGITS))
-        return diag_error(b->r->d, ART_ERR_INPUT, input_place(b->r->in, number.start),
-                          "%s after a name and its sequence -- a line of a Clustal file is a name, a "
-                          "piece of sequence and perhaps a number; names have no blanks",
-                          diag_quote(shown, sizeof shown, number.start, line_width(number)));
+        return diag_error(
+            b->r->d, ART_ERR_INPUT, input_place(b->r->in, number.start),
+            "%s after a name and its sequence -- a line of a Clustal file is a name, a "
+            "piece of sequence and perhaps a number; names have no blanks",
+            diag_quote(shown, sizeof shown, number.start, line_width(number)));
     return add_line(b, name, sequence.start, sequence.end);
 }
 

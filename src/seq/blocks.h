@@ -1,6 +1,7 @@
 /* blocks.h: the formats that write an alignment in blocks, with the name at the beginning of every
  * line: Clustal, MSF (of GCG) and Stockholm (of Pfam). A file with one block has a line per
- * sequence. Lines of annotation (conservation, positions, #=GC) are skipped. '.' and '~' are gaps. */
+ * sequence. Lines of annotation (conservation, positions, #=GC) are skipped. '.' and '~' are gaps.
+ */
 #ifndef SEQ_BLOCKS_H
 #define SEQ_BLOCKS_H
 

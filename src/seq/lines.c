@@ -35,8 +35,7 @@ line line_word(line l, const char *from)
 
 bool line_is(line word, const char *text)
 {
-    return line_width(word) == strlen(text) &&
-           strncasecmp(word.start, text, line_width(word)) == 0;
+    return line_width(word) == strlen(text) && strncasecmp(word.start, text, line_width(word)) == 0;
 }
 
 bool line_has_only(line l, const char *characters)

@@ -1,5 +1,5 @@
-/* lines.h: the lines and words of a text, for the readers whose formats consist of lines. Nothing is
- * copied: a line or word is two places in the text. */
+/* lines.h: the lines and words of a text, for the readers whose formats consist of lines. Nothing
+ * is copied: a line or word is two places in the text. */
 #ifndef SEQ_LINES_H
 #define SEQ_LINES_H
 

@@ -1,6 +1,7 @@
 #include "seq/nexus_data.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "io/nexus.h"
 #include "base/number.h"
@@ -408,8 +409,9 @@ static int check_row_end(reader *x, size_t number)
         return ART_OK;
     const char *set = rows_find_set(x->r, number);
     return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, set ? set : x->n.at),
-                      "sequence %s has more than the %zu characters that NCHAR says -- %s",
+                      "sequence %s has more than the %zu %s that NCHAR says -- %s",
                       diag_quote(shown, sizeof shown, y->name, strlen(y->name)), x->n_sites,
+                      format_noun(x->n_sites, "character", "characters"),
                       set ? rows_set_hint(x->r)
                           : "correct NCHAR or the sequence, or add INTERLEAVE to FORMAT");
 }
@@ -428,9 +430,8 @@ static int check_matrix(reader *x)
     if (x->n_taxa && x->r->count != x->n_taxa)
         return diag_error(
             x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
-            "NTAX is %zu, but the matrix has %zu rows -- correct NTAX or complete the "
-            "matrix",
-            x->n_taxa, x->r->count);
+            "NTAX is %zu, but the matrix has %zu %s -- correct NTAX or complete the matrix",
+            x->n_taxa, x->r->count, format_noun(x->r->count, "row", "rows"));
     int status = rows_expect(x->r, x->n_sites, "NCHAR says",
                              "correct NCHAR or the sequence; an interleaved matrix needs "
                              "INTERLEAVE in FORMAT");
@@ -590,8 +591,8 @@ static int parse_labels(reader *x)
     }
     if (status == ART_OK && x->n_taxa && listed != x->n_taxa)
         status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
-                            "NTAX is %zu, but there are %zu TAXLABELS -- correct one of them",
-                            x->n_taxa, listed);
+                            "NTAX is %zu, but there %s %zu TAXLABELS -- correct one of them",
+                            x->n_taxa, format_noun(listed, "is", "are"), listed);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "seq/phylip.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "seq/lines.h"
@@ -105,9 +106,10 @@ static int survey(phylip *f)
                 "a second data set begins here -- put each data set into a separate file");
     if (f->n_lines < f->n_taxa)
         return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                          "the header says %zu sequences, but there are only %zu lines -- correct "
-                          "the header or complete the file",
-                          f->n_taxa, f->n_lines);
+                          "the header says %zu %s, but there %s only %zu -- correct the header or "
+                          "complete the file",
+                          f->n_taxa, format_noun(f->n_taxa, "sequence", "sequences"),
+                          format_noun(f->n_lines, "is", "are"), f->n_lines);
     return ART_OK;
 }
 
@@ -138,9 +140,10 @@ static int add_named(const phylip *f, line l)
 static int too_many(const phylip *f, const char *at)
 {
     return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, at),
-                      "the header says %zu sequences of %zu sites, but more follows -- correct the "
-                      "header or remove what follows",
-                      f->n_taxa, f->n_sites);
+                      "the header says %zu %s of %zu %s, but more follows -- correct the header or "
+                      "remove what follows",
+                      f->n_taxa, format_noun(f->n_taxa, "sequence", "sequences"), f->n_sites,
+                      format_noun(f->n_sites, "site", "sites"));
 }
 
 /* Each sequence continues until it has its number of characters. */
@@ -151,8 +154,9 @@ static int read_sequential(const phylip *f)
     while (f->r->count < f->n_taxa) {
         if (!line_next(&p, &l))
             return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                              "the header says %zu sequences, but there are %zu -- %s", f->n_taxa,
-                              f->r->count, hint(f));
+                              "the header says %zu %s, but there %s %zu -- %s", f->n_taxa,
+                              format_noun(f->n_taxa, "sequence", "sequences"),
+                              format_noun(f->r->count, "is", "are"), f->r->count, hint(f));
         int status = add_named(f, l);
         const row *x = status == ART_OK ? &f->r->row[f->r->count - 1] : NULL;
         while (status == ART_OK && x->length < f->n_sites && line_next(&p, &l))
@@ -200,8 +204,9 @@ static int read_interleaved(const phylip *f)
 {
     if (f->n_lines % f->n_taxa != 0)
         return diag_error(f->r->d, ART_ERR_INPUT, input_place(f->r->in, f->header),
-                          "%zu lines cannot be divided into blocks of %zu sequences -- %s",
-                          f->n_lines, f->n_taxa, hint(f));
+                          "%zu %s cannot be divided into blocks of %zu %s -- %s", f->n_lines,
+                          format_noun(f->n_lines, "line", "lines"), f->n_taxa,
+                          format_noun(f->n_taxa, "sequence", "sequences"), hint(f));
     line *block = mem_zeros(f->n_taxa, sizeof *block);
     if (!block)
         return ART_ERR_NOMEM;

@@ -1,6 +1,7 @@
 #include "seq/rows.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -185,13 +186,14 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
     const size_t usual = r->row[0].length;
     if (r->count > 1 && usual && usual != length && all_have(r, usual) && !rows_find_set(r, 0))
         return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, r->row[0].at),
-                          "all %zu sequences have %zu characters where %s %zu -- %s", r->count,
-                          usual, said_by, length, hint);
+                          "all %zu sequences have %zu %s where %s %zu -- %s", r->count, usual,
+                          format_noun(usual, "character", "characters"), said_by, length, hint);
     for (size_t i = 0; i < r->count; i++) {
         const row *x = &r->row[i];
         if (x->length == length)
             continue;
-        snprintf(has, sizeof has, x->length ? "has %zu characters" : "is empty", x->length);
+        snprintf(has, sizeof has, x->length ? "has %zu %s" : "is empty", x->length,
+                 format_noun(x->length, "character", "characters"));
         const char *set = wrong++ < DIAG_KEEP ? rows_find_set(r, i) : NULL; /* others are counted */
         status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, set ? set : x->at),
                             "sequence %s %s where %s %zu -- %s",
@@ -255,11 +257,11 @@ static int warn_of_case(const rows *r)
     }
     if (status == ART_OK && pairs > 0)
         diag_warning(r->d, input_place(r->in, r->row[b].at),
-                     "%s and %s (%zu such pair%s) differ only in upper and lower case -- some "
+                     "%s and %s (%zu such %s) differ only in upper and lower case -- some "
                      "programs treat them as the same name",
                      diag_quote(first, sizeof first, r->row[a].name, strlen(r->row[a].name)),
                      diag_quote(second, sizeof second, r->row[b].name, strlen(r->row[b].name)),
-                     pairs, pairs == 1 ? "" : "s");
+                     pairs, format_noun(pairs, "pair", "pairs"));
     hash_index_free(&seen);
     free(lower);
     return status;
@@ -269,8 +271,8 @@ int rows_check(const rows *r, size_t *length)
 {
     if (r->count < 3)
         return diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
-                          "%zu sequence%s -- a tree needs at least 3", r->count,
-                          r->count == 1 ? "" : "s");
+                          "%zu %s -- a tree needs at least 3", r->count,
+                          format_noun(r->count, "sequence", "sequences"));
     *length = usual_length(r);
     int status =
         rows_expect(r, *length, *length == r->row[0].length ? "the first has" : "most have",
