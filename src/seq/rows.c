@@ -183,7 +183,7 @@ int rows_expect(const rows *r, size_t length, const char *said_by, const char *h
     int status = ART_OK;
     char shown[96], has[48];
     int wrong = 0;
-    const size_t usual = r->row[0].length;
+    const size_t usual = r->count ? r->row[0].length : 0;
     if (r->count > 1 && usual && usual != length && all_have(r, usual) && !rows_find_set(r, 0))
         return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, r->row[0].at),
                           "all %zu sequences have %zu %s where %s %zu -- %s", r->count, usual,
