@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < art_messages_count(messages); i++)
         fprintf(stderr, "%s\n", art_messages_text(messages, i));
     if (status == ART_OK)
-        printf("log evidence %.6f, standard error %.6f, Pareto k %.2f\n", e.log_evidence,
+        printf("log evidence %.10g, standard error %.3g, Pareto k %.2f\n", e.log_evidence,
                e.log_evidence_se, e.pareto_k);
     else
         fprintf(stderr, "%s\n", art_strerror(status));

@@ -39,7 +39,7 @@ static int tell(art_run *run, const char *prefix, art_messages *messages)
     if (status == ART_OK) {
         printf("%s%s\n", converged ? "converged" : "NOT CONVERGED: ",
                converged ? "" : art_result_warning(found, 0));
-        printf("log evidence %.6f, standard error %.6f\n", e.log_evidence, e.log_evidence_se);
+        printf("log evidence %.10g, standard error %.3g\n", e.log_evidence, e.log_evidence_se);
         status = art_result_write(found, prefix, messages);
     }
     for (size_t i = 0; status == ART_OK && i < art_result_splits(found); i++) {
@@ -49,7 +49,7 @@ static int tell(art_run *run, const char *prefix, art_messages *messages)
         if (status == ART_ERR_LIMIT)
             status = ART_OK;
         if (status == ART_OK)
-            printf("%.6f (%.6f) %s\n", probability, se, names);
+            printf("%.6f (%.2g) %s\n", probability, se, names);
     }
     art_result_free(found);
     return status;

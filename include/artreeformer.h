@@ -3,7 +3,7 @@
  * The library gives every unrooted tree topology on N taxa a probability q(tree), learned from an
  * alignment or from a sample of trees, together with a density of branch lengths. The objects:
  *
- *     art_alignment   nucleotide sequences, read from FASTA, PHYLIP or NEXUS
+ *     art_alignment   nucleotide sequences, read from FASTA, PHYLIP, NEXUS, Clustal, MSF, Stockholm
  *     art_trees       distinct topologies with weights, read from Newick or NEXUS, or drawn
  *     art_model       q(tree), and q(branch lengths | tree) where it has one
  *     art_run         an inference under way: it advances in pieces, can be saved and resumed

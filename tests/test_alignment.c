@@ -110,6 +110,71 @@ static void nexus(void **state)
            expected);
 }
 
+/* What FORMAT may say, and names that mean the same. */
+static void nexus_format(void **state)
+{
+    (void)state;
+    expect("#NEXUS begin data; dimensions ntax=3 nchar=4; format datatype=dna "
+           "equate=\"1=A r=T 2={CG} 3=(A-)\"; matrix a 1Cr2 b rRG3 c 11GC; end;",
+           "a=ACTS b=TRGN c=AAGC");
+    expect("#NEXUS begin data; dimensions ntax=3 nchar=4; matrix a {CG}(a,c)G{A?} b ACGT c ACGC; "
+           "end;",
+           "a=SMGN b=ACGT c=ACGC");
+    expect("#NEXUS begin taxa; dimensions ntax=3; taxlabels 'x y' b c; end; begin characters; "
+           "dimensions nchar=4; format nolabels; matrix AC[1]GT ACG\nA ACGC; end;",
+           "x y=ACGT b=ACGA c=ACGC");
+    expect("#NEXUS begin taxa; dimensions ntax=3; taxlabels a b c; end; begin characters; "
+           "dimensions nchar=4; format labels=no "
+           "interleave;\nmatrix\nAC\nAC\nAC\n[2]\n\nGT\nGA\nGC\n; "
+           "end;",
+           "a=ACGT b=ACGA c=ACGC");
+    expect(
+        "#NEXUS begin taxa; dimensions ntax=3; taxlabels a_b 'c d' e; end; begin characters; "
+        "dimensions nchar=4; format interleave;\nmatrix\n'a b' AC\n'c_d' AC\ne AC\n\na_b GT\n'c d' "
+        "GA\ne GC\n; end;",
+        "a b=ACGT c_d=ACGA e=ACGC");
+}
+
+static void clustal(void **state)
+{
+    (void)state;
+    const char *expected = "a|1=ACG-AC b=ACGA-C c=AC-CAC";
+    expect(
+        "CLUSTAL W (1.81) multiple sequence alignment\n\n\na|1    ACG-\nb      ACGA\nc      AC.C\n"
+        "       ** .\n\na|1    AC\nb      ~C\nc      AC\n        *\n",
+        expected);
+    expect("MUSCLE (3.8) multiple sequence alignment\n\na|1 acg- 4\nb acga 4\nc ac-c 4\n\n    \n"
+           "a|1 ac 6\nb -c 6\nc ac 6",
+           expected);
+    expect("\nclustal\na|1 ACG-AC\nb ACGA-C\nc AC-CAC\n", expected);
+}
+
+static void msf(void **state)
+{
+    (void)state;
+    const char *expected = "a=ACGTAC b=--GA-C c=AC-CAC";
+    expect(
+        "!!NA_MULTIPLE_ALIGNMENT 1.0\n\n x.msf  MSF: 6  Type: N  Nov 1, 2026  Check: 1 ..\n\n"
+        " Name: a   Len: 6  Check: 1  Weight: 1.00\n Name: b oo Len: 6\n Name: c  Len: 6\n\n//\n\n"
+        "     1      4\na    AC GT\nb    ~~ GA\nc    AC .C\n\n     5 6\na    AC\nb    .C\nc    "
+        "AC\n",
+        expected);
+    expect(
+        "PileUp\n\n MSF: 6 Type: N Check: 1 ..\nName: a\nName: b\nName: c\n//\nc AC-CAC\nb --GA-C\n"
+        "a ACGTAC\n",
+        expected);
+}
+
+static void stockholm(void **state)
+{
+    (void)state;
+    const char *expected = "a/1-6=ACGTAC b=ACGA-C c=AC-CAC";
+    expect("# STOCKHOLM 1.0\n#=GF ID x\n#=GS b AC 1\n\na/1-6 ACGT\n#=GR b SS ....\nb ACGA\nc AC.C\n"
+           "#=GC RF xxxx\n\na/1-6 AC\nb -C\nc AC\n//\n\n",
+           expected);
+    expect("# STOCKHOLM 1.0\na/1-6 ACGTAC\nb ACGA.C\nc AC.CAC\n//", expected);
+}
+
 /* Patterns, weights and their numbering, against counting by hand. */
 static void patterns(void **state)
 {
@@ -320,6 +385,10 @@ int main(void)
         cmocka_unit_test(fasta),
         cmocka_unit_test(phylip),
         cmocka_unit_test(nexus),
+        cmocka_unit_test(nexus_format),
+        cmocka_unit_test(clustal),
+        cmocka_unit_test(msf),
+        cmocka_unit_test(stockholm),
         cmocka_unit_test(patterns),
         cmocka_unit_test(stats),
         cmocka_unit_test(shared_alignments),

@@ -1,7 +1,7 @@
 /* Bad and odd alignments, by number: cases 1-91 of the project's list of bad inputs (22, an input
- * that is an output too, is in test_cli.c). A is accepted silently, N with exactly one note or
- * warning, R is refused with errors of the form `file:line:column: error: what -- how to fix it`.
- * The program says the same and ends with 0, or 2 where the input is refused. */
+ * that is an output too, is in test_cli.c); 0 is not on the list. A is accepted silently, N with
+ * exactly one note or warning, R is refused with errors of the form `file:line:column: error: what
+ * -- how to fix it`. The program says the same and ends with 0, or 2 where the input is refused. */
 #include "support/check.h"
 #include "support/files.h"
 #include "support/gzip.h"
@@ -38,6 +38,12 @@ typedef struct bad_case {
 
 #define WITH_NUL ">a\nACGT\n>b\nAC\0A\n>c\nACGC\n"
 
+#define NUL_IN_COMMENT                                                                       \
+    "#NEXUS [it's \0 [odd\0]] begin data; dimensions ntax=3 nchar=4; format datatype=dna;\n" \
+    "matrix a ACGT b ACGA c ACGC; end;"
+#define NUL_IN_MATRIX \
+    "#NEXUS [x\0y] begin data; dimensions ntax=3 nchar=4; matrix a A\0GT b ACGA c ACGC; end;"
+
 static const bad_case CASES[] = {
     {3, "0-byte file", 'R', WHOLE_FILE, "", "empty", 0},
     {4, "only blank lines", 'R', WHOLE_FILE, "\n \n\t\r\n", "empty", 0},
@@ -48,6 +54,10 @@ static const bad_case CASES[] = {
     {9, "mixed line ends", 'A', 0, ">a\rACGT\r\n>b\nACGA\r\n>c\rACGC", "", 0},
     {10, "no final newline", 'A', 0, ">a\nACGT\n>b\nACGA\n>c\nACGC", "", 0},
     {11, "NUL byte", 'R', 0, WITH_NUL, ":4:3: error|NUL|offset 13", sizeof WITH_NUL - 1},
+    {11, "NUL byte in a comment", 'N', 0, NUL_IN_COMMENT, "NUL|comments",
+     sizeof NUL_IN_COMMENT - 1},
+    {11, "NUL byte in a matrix", 'R', 0, NUL_IN_MATRIX, ":1:63: error|NUL|offset",
+     sizeof NUL_IN_MATRIX - 1},
     {12, "^A in a header", 'N', 0, ">a\001x\nACGT\n>b\nACGA\n>c\nACGC", "'\\x01'|shortened to 'a'",
      0},
     {13, "invalid UTF-8 in a name", 'R', 0, ">a\nACGT\n>b\xFFz\nACGA\n>c\nACGC",
@@ -82,7 +92,15 @@ static const bad_case CASES[] = {
      0},
     {38, "spaces inside a sequence", 'A', 0, ">a\nAC GT\n>b\n A C\tGA \n>c\nACGC", "", 0},
     {39, "digits in a sequence", 'R', 0, ">a\n1 ACGT\n>b\nACGAA\n>c\nACGCA",
-     ":2:1: error|'1'|numbers", 0},
+     ":2:1: error|'1'|position numbers", 0},
+    {39, "digits among bases", 'R', 0, ">a\nAC01GTACG\n>b\nAC11GTACG\n>c\nAC00GTACG",
+     ":2:3: error|'0'|digits are not nucleotides|morphological", 0},
+    {0, "binary characters", 'R', 0, ">a\n01?0\n>b\n0110\n>c\n0-11",
+     ":2:1: error|binary|'0' at site 1 of sequence 'a'|nucleotides only", 0},
+    {0, "binary characters with position numbers", 'R', 0, "3 4\na 0 1 0 1\nb 0110\nc 0011",
+     ":2:3: error|binary", 0},
+    {0, "morphology and DNA", 'R', 0, ">a\nACGT\n>b\n0123\n>c\nACGC",
+     ":4:1: error|'0' at site 1 of sequence 'b'|other sequences have bases", 0},
     {40, "invalid character", 'R', 0, ">a\nACGT\n>b\nAC@A\n>c\nACGC",
      ":4:3: error|'@'|sequence 'b'|site 3", 0},
     {40, "invalid byte", 'R', 0,
@@ -105,12 +123,20 @@ static const bad_case CASES[] = {
     {48, "{AC}", 'R', 0, ">a\nA{AC}T\n>b\nACGACA\n>c\nACGCCA", ":2:2: error|'{'|IUPAC", 0},
     {48, "{AC} for a base", 'R', 0, ">a\nAC{AC}T\n>b\nACGT\n>c\nACGC",
      ":2:3: error|'a' has 7 characters where most have 4|IUPAC", 0},
-    {48, "(AC) for a base in NEXUS", 'R', 0, BLOCK("datatype=dna", "a ACGT\nb AC(AC)T\nc ACGC\n"),
-     ":7:5: error|'b' has more than the 4 characters|IUPAC", 0},
-    {48, "(AC) in NEXUS", 'R', 0, BLOCK("datatype=dna", "a ACGT\nb (AC)\nc ACGC\n"),
-     ":7:3: error|'('|IUPAC", 0},
-    {49, "protein", 'R', 0, ">a\nMKVLEQ\n>b\nMKVLEP\n>c\nMKILEQ", ":2:4: error|looks like protein",
-     0},
+    {48, "(AC) in NEXUS", 'N', 0, BLOCK("datatype=dna", "a ACGT\nb AC(AC)T\nc ACGC\n"),
+     ":7:5: note|sets of bases|ambiguous", 0},
+    {48, "{A C} in interleaved NEXUS", 'N', 0,
+     BLOCK("interleave", "a AC\nb {A C}C\nc AC\n\na GT\nb GA\nc GC\n"), ":7:3: note|sets", 0},
+    {48, "set that is not closed", 'R', 0, BLOCK("datatype=dna", "a ACGT\nb AC{AT\nc ACGC\n"),
+     ":7:5: error|'b' has more than the 4|close the set", 0},
+    {48, "set that is not closed, by chance", 'R', 0,
+     BLOCK("datatype=dna", "a ACGT\nb AC{A\nc ACGC\n"), ":7:5: error|'{'|close the set", 0},
+    {48, "empty set", 'R', 0, BLOCK("datatype=dna", "a ACGT\nb AC{}T\nc ACGC\n"),
+     ":7:5: error|'{'|site 3", 0},
+    {48, "set of something else", 'R', 0, BLOCK("datatype=dna", "a ACGT\nb AC{A5}T\nc ACGC\n"),
+     ":7:7: error|'5'|site 3", 0},
+    {49, "protein", 'R', 0, ">a\nMKVLEQ\n>b\nMKVLEP\n>c\nMKILEQ",
+     ":2:4: error|looks like protein|'a' has E, L, Q, first L at site 4|nucleotides only", 0},
     {50, "DNA with much ambiguity", 'A', 0, ">a\nNNRYKMSWNN\n>b\nRYNNNNBDHV\n>c\nNACGTNNNNN", "",
      0},
     {51, "mixed DNA and protein", 'R', 0, ">a\nACGTAC\n>b\nMKVLEP\n>c\nACGTAA",
@@ -148,9 +174,16 @@ static const bad_case CASES[] = {
      ":1:3: error|range", 0},
     {68, "large, not allocated", 'R', 0, "4000000000 4000000000\na ACGT\n", "4000000000 sequences",
      0},
-    {69, "strict names, not asked for", 'R', 0,
-     "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n",
-     ":2:1: error|read it as strict PHYLIP", 0},
+    {69, "strict names, not asked for", 'N', 0,
+     "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n", ":1:1: note|strict PHYLIP", 0},
+    {69, "strict names with blanks, in blocks", 'N', 0,
+     "3 6\nHomo sapieACG\nPan       ACG\nGorilla goACG\n\nTAC\nAAC\nCAC\n",
+     ":1:1: note|strict PHYLIP", 0},
+    {69, "neither strict nor relaxed", 'R', 0,
+     "3 4\nHomo_sapieACGT\nPan_troglaACGAA\nGorilla_goACGC\n",
+     ":2:1: error|as strict PHYLIP|does not fit either", 0},
+    {69, "strict, asked for, is wrong", 'R', STRICT, "3 4\na ACGT\nb ACGA\nc ACGC\n",
+     ":2:1: error|'a ACGT' is empty|do not read the file as strict", 0},
     {69, "strict names", 'A', STRICT, "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n", "",
      0},
     {70, "interleaved, blank lines", 'A', 0, "3 6\na ACG\nb ACG\nc ACG\n\nTAC\nAAC\nCAC\n", "", 0},
@@ -204,10 +237,21 @@ static const bad_case CASES[] = {
      "no DATA or CHARACTERS", 0},
     {82, "DATATYPE standard", 'R', 0, BLOCK("datatype=standard", ROWS), ":4:17: error|'standard'",
      0},
-    {82, "DATATYPE continuous", 'R', 0, BLOCK("datatype = Continuous", ROWS), "'Continuous'|DNA",
+    {82, "DATATYPE continuous", 'R', 0, BLOCK("datatype = Continuous", ROWS),
+     "'Continuous'|nucleotides", 0},
+    {82, "DATATYPE mixed", 'R', 0,
+     BLOCK("datatype=mixed(standard:1-2, dna:3-4)", "a 01GT\nb 01GA\nc 10GC\n"),
+     ":4:17: error|block 'data' has DATATYPE 'mixed(standard:1-2, dna:3-4)'|'0' at site 1 of "
+     "sequence 'a' (line 6, column 3)|a file of their own",
      0},
-    {82, "DATATYPE mixed", 'R', 0, BLOCK("datatype=mixed(dna:1-2,rna:3-4)", ROWS), "'mixed'", 0},
-    {82, "DATATYPE protein", 'R', 0, BLOCK("datatype=protein", ROWS), "'protein'", 0},
+    {82, "DATATYPE mixed, not closed", 'R', 0, BLOCK("datatype=mixed(standard:1-2", ROWS),
+     "')' after the types", 0},
+    {82, "DATATYPE protein", 'R', 0,
+     BLOCK("datatype=protein interleave", "a AC\nb AC\nc AC\n\na GL\nb GL\nc GL\n"),
+     "'protein'|protein sequences|'L' at site 4 of sequence 'a' (line 10, column 4)|the DNA of", 0},
+    {82, "DATATYPE unknown", 'R', 0, BLOCK("datatype=microsat", ROWS), "'microsat'|not known", 0},
+    {82, "no DATATYPE, digits", 'R', 0, BLOCK("symbols=\"01\"", "a 0101\nb 01{01}0\nc 0011\n"),
+     ":6:3: error|block 'data' (no DATATYPE, which means STANDARD)|'0' at site 1", 0},
     {83, "custom GAP and MISSING", 'A', 0,
      BLOCK("datatype=dna gap=_ missing=#", "a AC_T\nb A#GA\nc ACGC\n"), "", 0},
     {83, "GAP is a base", 'R', 0, BLOCK("gap=A", ROWS), ":4:12: error|'A'", 0},
@@ -237,19 +281,82 @@ static const bad_case CASES[] = {
      "#NEXUS begin taxa; dimensions ntax=3; taxlabels a-1 b-2 c-3; end; begin characters; "
      "dimensions nchar=4; matrix a-1 ACGT b-2 ACGA c-3 ACGC; end;",
      "", 0},
-    {90, "EQUATE", 'R', 0, BLOCK("equate=\"x=A\" datatype=dna", ROWS), ":4:8: error|equate", 0},
+    {90, "EQUATE", 'A', 0,
+     BLOCK("equate=\"z=A 5={CG},q=- a=A\" datatype=dna", "a zCGT\nb AC5A\nc ACqC\n"), "", 0},
+    {90, "EQUATE of a base", 'R', 0, BLOCK("equate=\"z=A A=C\" datatype=dna", ROWS),
+     ":4:20: error|'A=C'|must not be a base", 0},
+    {90, "EQUATE without a value", 'R', 0, BLOCK("equate=\"z=A y=\" datatype=dna", ROWS),
+     ":4:20: error|'y='|symbol=base", 0},
+    {90, "EQUATE with an open set", 'R', 0, BLOCK("equate=\"y={AC\" datatype=dna", ROWS),
+     ":4:16: error|'y={AC'", 0},
+    {0, "LABELS=LEFT TRANSPOSE=NO TOKENS=NO", 'A', 0,
+     BLOCK("datatype=dna labels=left transpose=no tokens=no items=states", ROWS), "", 0},
+    {0, "LABELS=RIGHT", 'R', 0, BLOCK("datatype=dna labels=right", ROWS), ":4:21: error|before", 0},
+    {0, "TRANSPOSE", 'R', 0, BLOCK("datatype=dna transpose", ROWS),
+     ":4:21: error|'transpose'|row for each taxon", 0},
+    {0, "TOKENS=YES", 'R', 0, BLOCK("datatype=dna tokens=yes", ROWS), "'tokens=yes'|character", 0},
+    {0, "NOLABELS without TAXLABELS", 'R', 0, BLOCK("datatype=dna nolabels", "ACGT\nACGA\nACGC\n"),
+     ":5:7: error|TAXLABELS", 0},
+    {0, "NOLABELS with too many rows", 'R', 0,
+     "#NEXUS begin taxa; taxlabels a b c; end; begin characters; dimensions nchar=4; format "
+     "nolabels; matrix ACGT ACGA ACGC\nACGG; end;",
+     ":2:1: error|last of 3 TAXLABELS", 0},
+    {0, "a second list of the same taxa", 'A', 0,
+     "#NEXUS begin taxa; dimensions ntax=2; taxlabels x y; end; begin taxa; dimensions ntax=3; "
+     "taxlabels a b c; end; begin characters; dimensions nchar=4; matrix " ROWS "; end;",
+     "", 0},
+    {0, "a taxon listed twice", 'R', 0,
+     "#NEXUS begin taxa; dimensions ntax=3;\ntaxlabels a b a; end; begin characters; dimensions "
+     "nchar=4; matrix " ROWS "; end;",
+     ":2:15: error|'a' was used already", 0},
+    {0, "a spelling with underscore and one with blank", 'R', 0,
+     BLOCK("datatype=dna", "'a b' ACGT\na_b ACGA\nc ACGC\n"), ":7:1: error|'a b' and 'a_b'", 0},
+    {0, "lines that begin with #", 'A', 0,
+     "#NEXUS\n# it's a comment; begin\nbegin data;\n # another\ndimensions ntax=3 nchar=4;\n"
+     "matrix\n" ROWS ";\nend;\n# the end",
+     "", 0},
+    {0, "a block of another program with a quote in a word", 'N', 0, MATRIX "begin x; don't; end;",
+     "'x'", 0},
+    {0, "an open block behind the matrix", 'N', 0, MATRIX "begin mrbayes; set x=1",
+     "'mrbayes'|not closed", 0},
     {90, "CHARSET a-b/3", 'N', 0, MATRIX "begin sets; charset p = 1-4/3; charset q = 1-4\\3; end;",
      "'sets'|ignored", 0},
     {91, "mrbayes block", 'N', 0, MATRIX "begin mrbayes; set autoclose=yes; execute x.nex; end;",
      "'mrbayes'|not executed", 0},
     {91, "paup block", 'N', 0, MATRIX "begin paup; quit; end;", "'paup'|not executed", 0},
     {91, "execute", 'N', 0, MATRIX "execute other.nex;", "'execute'|not executed", 0},
+
+    {0, "Clustal, names not in order", 'R', 0, "CLUSTAL\n\na AC\nb AC\nc AC\n\na GT\nc GA\nb GC\n",
+     ":8:1: error|expected the name 'b'|found 'c'", 0},
+    {0, "Clustal, name used twice", 'R', 0, "CLUSTAL\n\na AC\nb AC\nb AC\n",
+     ":5:1: error|'b' was used already", 0},
+    {0, "Clustal, blank in a name", 'R', 0, "CLUSTAL\n\na AC\nb x AC\nc AC\n",
+     ":4:5: error|'AC'|names have no blanks", 0},
+    {0, "Clustal, a line is missing", 'R', 0, "CLUSTAL\n\na AC\nb AC\nc AC\n\na GT\nb GA\n",
+     ":5:1: error|'c' has 2", 0},
+    {0, "MSF without //", 'R', WHOLE_FILE, "x\n MSF: 4 Type: N Check: 0 ..\n Name: a Len: 4\n",
+     "no line //", 0},
+    {0, "MSF, unknown name", 'R', 0,
+     "x\n MSF: 4 Type: N Check: 0 ..\n Name: a\n Name: b\n Name: c\n//\na ACGT\nd ACGA\n",
+     ":8:1: error|'d'|Name:", 0},
+    {0, "MSF, wrong length", 'R', 0,
+     "x\n MSF: 5 Type: N Check: 0 ..\n Name: a\n Name: b\n Name: c\n//\na ACGT\nb ACGA\nc ACGC\n",
+     ":3:8: error|all 3 sequences have 4 characters where the header says 5", 0},
+    {0, "Stockholm without //", 'N', 0, "# STOCKHOLM 1.0\n" ROWS, "//|incomplete", 0},
+    {0, "Stockholm, two alignments", 'R', 0, "# STOCKHOLM 1.0\n" ROWS "//\n# STOCKHOLM 1.0\n",
+     ":6:1: error|second alignment", 0},
+    {0, "Stockholm, protein", 'R', 0, "# STOCKHOLM 1.0\na MKLE\nb MKLE\nc MKIE\n//\n",
+     ":2:5: error|looks like protein", 0},
+    {0, "partitions", 'R', 0, "GTR+G, gene1 = 1-500\nHKY, gene2 = 501-900\n",
+     ":1:1: error|file of partitions|one model", 0},
+    {0, "XML", 'R', 0, "<?xml version=\"1.0\"?>\n<beast>", "XML|export", 0},
+    {0, "a tree", 'R', 0, "(a,b,(c,d));\n", "a tree|alignment", 0},
 };
 
 /* The text must have all of the words. */
 static void check_words(const char *text, const char *words)
 {
-    char list[256];
+    char list[512];
     snprintf(list, sizeof list, "%s", words);
     for (char *word = strtok(list, "|"); word; word = strtok(NULL, "|"))
         if (!strstr(text, word))
@@ -310,8 +417,7 @@ static void check_program(char verdict, const char *path, int flags, const char 
     if (verdict != 'R' && strstr(r.err, "error"))
         fail_msg("verdict %c, but: %s", verdict, r.err);
     if (advice != ADVICE_NONE) /* the program says by which option */
-        assert_non_null(strstr(r.err, advice == ADVICE_FULL_NAMES ? "read full names (--full-names)"
-                                                                  : "PHYLIP (--phylip-strict)"));
+        assert_non_null(strstr(r.err, "read full names (--full-names)"));
     run_free(&r);
 }
 

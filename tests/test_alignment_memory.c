@@ -46,6 +46,11 @@ static void every_format(void **state)
         "3 6\na ACG\nTAC\nb ACG\nAAC\nc ACG\nCAC\n",
         ("#NEXUS begin taxa; dimensions ntax=3; taxlabels a 'b''s' c; end; begin characters; "
          "dimensions nchar=4; matrix a ACGT 'b''s' ACGA c AC[x]GC; end; begin paup; quit; end;"),
+        "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n",
+        "CLUSTAL W\n\na AC\nb AC\nc AC\n\na GT\nb GA\nc GC\n",
+        "x\n MSF: 4 Type: N Check: 0 ..\n Name: a\n Name: b\n Name: c\n//\na ACGT\nb ACGA\nc "
+        "ACGC\n",
+        "# STOCKHOLM 1.0\na ACGT\nb ACGA\nc ACGC\n//\n",
     };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         read_short_of_memory(text[i], strlen(text[i]));

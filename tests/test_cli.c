@@ -52,6 +52,26 @@ static void without_a_command(void **state)
     run_free(&r);
 }
 
+/* The short help has room on one screen, and says where the rest is if there is one. */
+static void check_one_screen(const char *text)
+{
+    enum { SCREEN = 44 };
+    run_result r = run_line(NULL, text);
+    check_run(&r, text, 0, "usage: artreeformer |--quiet", NULL);
+    int lines = 0;
+    for (const char *p = r.out; (p = strchr(p, '\n')) != NULL; p++)
+        lines++;
+    if (lines > SCREEN)
+        fail_msg("%s: %d lines", text, lines);
+    if (strncmp(text, "infer ", 6) == 0) {
+        assert_non_null(strstr(r.out, "for experts: artreeformer infer --help-all\n"));
+        assert_null(strstr(r.out, "--fit-rate"));
+        assert_null(strstr(r.out, "--phylip-strict"));
+        assert_non_null(strstr(r.out, "--model"));
+    }
+    run_free(&r);
+}
+
 /* Help of every command: the usage, every name of the table, and the defaults. */
 static void every_command_explains_itself(void **state)
 {
@@ -59,6 +79,8 @@ static void every_command_explains_itself(void **state)
     for (const command *const *c = COMMANDS; *c; c++) {
         char text[128], name[OPTION_NAME];
         snprintf(text, sizeof text, "%s -h", (*c)->name);
+        check_one_screen(text);
+        snprintf(text, sizeof text, "%s --help-all", (*c)->name);
         run_result r = run_line(NULL, text);
         check_run(&r, text, 0, "usage: artreeformer |--quiet|--config FILE", NULL);
         option_set s;

@@ -140,6 +140,13 @@ static void the_example_runs(void **state)
                                 "$(pkg-config --cflags --libs artreeformer) && "
                                 "LD_LIBRARY_PATH=$(echo $PWD/lib*) ./example data.fasta",
                 "log evidence -");
+    /* with a run path, as the README has it for private prefixes, nothing is set at the start */
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG "cc -o with_path " ART_SOURCE_DIR "/examples/evidence.c "
+                                "$(pkg-config --cflags --libs artreeformer) "
+                                "-Wl,-rpath,$(pkg-config --variable=libdir artreeformer) && "
+                                "env -u LD_LIBRARY_PATH ./with_path data.fasta",
+                "log evidence -");
 }
 
 /* The longer one: its files are there, its checkpoints are not, the metrics are; a time limit. */

@@ -107,7 +107,7 @@ static void long_lists_are_cut(void **state)
     char expected[1024] = "";
     for (int i = 0; i < DIAG_KEEP; i++)
         snprintf(expected + strlen(expected), 32, "f:%d: error: bad\n", i + 1);
-    strcat(expected, "... and 1 234 more\nf: note: odd\n");
+    strcat(expected, "... and 1,234 more\nf: note: odd\n");
     check_messages(expected);
     scratch_remove();
 }
@@ -144,9 +144,9 @@ static void progress_shares_the_terminal(void **state)
     progress_update(&p, 150000, "%s", "");
     progress_end(&p);
     check_status(log_close(&l, NULL));
-    check_messages("fitting: 100 000 of 200 000 steps (50 %), 100/s, 16 min 40 s left; bound -7.2"
+    check_messages("fitting: 100,000 of 200,000 steps (50 %), 100/s, 16 min 40 s left; bound -7.2"
                    "\r\033[Kmessage\n"
-                   "fitting: 150 000 of 200 000 steps (75 %), 150/s, 5 min 33 s left\r\033[K");
+                   "fitting: 150,000 of 200,000 steps (75 %), 150/s, 5 min 33 s left\r\033[K");
     scratch_remove();
 }
 
@@ -163,18 +163,21 @@ static void progress_elsewhere_is_plain_lines(void **state)
     progress_update(&p, 100000000, "%s", "");
     progress_update(&p, 100000001, "not due for half a minute");
     progress_end(&p);
-    check_messages("sampling: 100 000 000 trees, 2.5e+05/s\n");
+    check_messages("sampling: 100,000,000 trees, 2.5e+05/s\n");
     scratch_remove();
 }
 
 static void quantities(void **state)
 {
     (void)state;
-    char out[FORMAT_SIZE];
+    char out[FORMAT_SIZE], items[FORMAT_ITEMS];
     assert_string_equal(format_count(out, sizeof out, 0), "0");
     assert_string_equal(format_count(out, sizeof out, 999), "999");
-    assert_string_equal(format_count(out, sizeof out, 1000), "1 000");
-    assert_string_equal(format_count(out, sizeof out, UINT64_MAX), "18 446 744 073 709 551 615");
+    assert_string_equal(format_items(items, sizeof items, 1, "tree", "trees"), "1 tree");
+    assert_string_equal(format_items(items, sizeof items, 0, "taxon", "taxa"), "0 taxa");
+    assert_string_equal(format_items(items, sizeof items, 1234, "tree", "trees"), "1,234 trees");
+    assert_string_equal(format_count(out, sizeof out, 1000), "1,000");
+    assert_string_equal(format_count(out, sizeof out, UINT64_MAX), "18,446,744,073,709,551,615");
     assert_string_equal(format_bytes(out, sizeof out, 1023), "1023 B");
     assert_string_equal(format_bytes(out, sizeof out, 1024), "1.0 KiB");
     assert_string_equal(format_bytes(out, sizeof out, 1048575), "1.0 MiB");

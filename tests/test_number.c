@@ -50,6 +50,31 @@ static void whole_numbers(void **state)
     assert_int_equal(value, 12);
 }
 
+/* As format_count writes them, and without commas; nothing in between. */
+static void grouped_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = {{"0", 0},
+                {"1234", 1234},
+                {"1,234", 1234},
+                {"-12,345", -12345},
+                {"123,456,789", 123456789},
+                {"9,223,372,036,854,775,807", INT64_MAX}};
+    static const char *const bad[] = {"",       ",",      "1,23",  ",123",  "1,2345", "1234,567",
+                                      "12,34,", "1,,234", "-,123", "1 234", "1.234"};
+    int64_t value;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        check_status(number_grouped(&value, good[i].text, strlen(good[i].text)));
+        assert_int_equal(value, good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(number_grouped(&value, bad[i], strlen(bad[i])), ART_ERR_INPUT);
+    assert_int_equal(number_grouped(&value, "9,223,372,036,854,775,808", 25), ART_ERR_LIMIT);
+}
+
 static void decimals_refused(void **state)
 {
     (void)state;
@@ -115,8 +140,8 @@ static void decimals_are_correctly_rounded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers),
-                                       cmocka_unit_test(decimals_refused),
-                                       cmocka_unit_test(decimals_are_correctly_rounded)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers), cmocka_unit_test(grouped_numbers),
+        cmocka_unit_test(decimals_refused), cmocka_unit_test(decimals_are_correctly_rounded)};
     return cmocka_run_group_tests_name("number", tests, NULL, NULL);
 }

@@ -308,7 +308,7 @@ static void help_has_names_values_and_live_defaults(void **state)
     const char *path = scratch_path("help");
     output o;
     check_status(output_open(&o, path, NULL));
-    check_status(help_command(&o, &c));
+    check_status(help_command(&o, &c, HELP_ALL));
     check_status(output_close(&o, NULL));
     char *text = file_text(path);
     static const char *const expected[] = {"usage: artreeformer test -s FILE [options] [TREES...]",

@@ -158,7 +158,7 @@ static void bad_tables_are_explained(void **state)
         {"", "t: error: no column 'x'"},
         {"step\ty\n1\t2\n", "t: error: no column 'x'"},
         {"x\ty\n1\t2\n1\tword\n", "t:3:3: error: 'word' in column 'y' is not a number"},
-        {"x\ty\n1\t2\n1\n", "t:3:1: error: 1 fields, but the line of names has 2"},
+        {"x\ty\n1\t2\n1\n", "t:3:1: error: 1 field, but the line of names has 2"},
         {"x\ty\n1\tnan\n", "t:2:3: error: 'nan' in column 'y' is not a number"},
         {"{\"x\":1,\"y\":2}\n{\"x\":\n", "t:2:1: error: not a JSON object"},
         {"{\"x\":1,\"y\":2}\n[1]\n", "t:2:1: error: not a JSON object"},

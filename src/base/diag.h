@@ -27,9 +27,8 @@ typedef enum diag_level { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } diag_level;
  * prints the message can add the name of its option. */
 typedef enum diag_advice {
     ADVICE_NONE,
-    ADVICE_START_AGAIN,   /* discarding what exists already */
-    ADVICE_FULL_NAMES,    /* a whole line of FASTA is the name */
-    ADVICE_STRICT_PHYLIP, /* names are ten columns wide */
+    ADVICE_START_AGAIN, /* discarding what exists already */
+    ADVICE_FULL_NAMES,  /* a whole line of FASTA is the name */
 } diag_advice;
 
 /* Where in a file; line and column count from 1, in bytes; 0 means "not known". */

@@ -11,11 +11,19 @@ char *format_count(char *out, size_t size, uint64_t count)
     size_t used = 0;
     for (int i = 0; i < n && used + 2 < size; i++) {
         if (i > 0 && (n - i) % 3 == 0)
-            out[used++] = ' ';
+            out[used++] = ',';
         out[used++] = digits[i];
     }
     if (size)
         out[used] = '\0';
+    return out;
+}
+
+char *format_items(char *out, size_t size, uint64_t count, const char *one, const char *many)
+{
+    char number[FORMAT_SIZE];
+    snprintf(out, size, "%s %s", format_count(number, sizeof number, count),
+             format_noun(count, one, many));
     return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,25 @@ int number_int(int64_t *out, const char *text, size_t n)
         return ART_ERR_LIMIT;
     *out = negative ? (int64_t)(0 - value) : (int64_t)value;
     return ART_OK;
+}
+
+int number_grouped(int64_t *out, const char *text, size_t n)
+{
+    char plain[32];
+    size_t used = 0;
+    const size_t sign = n > 0 && (text[0] == '-' || text[0] == '+');
+    if (n >= sizeof plain || !memchr(text, ',', n))
+        return number_int(out, text, n);
+    if ((n - sign) % 4 == 0) /* the first group has one to three digits */
+        return ART_ERR_INPUT;
+    for (size_t i = 0; i < n; i++) {
+        const bool at_group = i > sign && (n - i) % 4 == 0; /* every fourth from the end */
+        if ((text[i] == ',') != at_group)
+            return ART_ERR_INPUT;
+        if (text[i] != ',')
+            plain[used++] = text[i];
+    }
+    return number_int(out, plain, used);
 }
 
 /* What a token says: mantissa * 10^exponent, the mantissa true for up to 19 digits. */

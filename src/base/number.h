@@ -12,6 +12,10 @@
  * number does not fit in 64 bits. */
 int number_int(int64_t *out, const char *text, size_t n);
 
+/* The same, and also with commas between groups of three digits: 1,234,567, as format_count writes
+ * numbers. */
+int number_grouped(int64_t *out, const char *text, size_t n);
+
 /* [+-]digits[.digits][e[+-]digits], with digits on at least one side of the point; correctly
  * rounded. ART_ERR_INPUT if it does not have this form, ART_ERR_LIMIT if it is too large for a
  * double; numbers that are too small become 0 or subnormal. A few nanoseconds for up to 15

@@ -28,7 +28,7 @@ const option COMMON_MESSAGES[] = {
     OPTION_FILE(common_settings, config, "--config", LOCAL,
                 "settings file: a JSON object of long option names; options on the command line "
                 "take precedence"),
-    OPTION_FLAG(common_settings, help, "-h --help", LOCAL, "print this help and exit"),
+    OPTION_FLAG(common_settings, help, "-h --help | --help-all", LOCAL, "print this help and exit"),
     OPTION_END,
 };
 

@@ -2,12 +2,13 @@
 
 const option DATASET_OPTIONS[] = {
     OPTION_FILE(dataset_settings, alignment, "-s --msa", REQUIRED | LOCAL,
-                "alignment: FASTA, PHYLIP or NEXUS, gzipped or not; - is standard input"),
-    OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", OPTIONAL,
-                "PHYLIP names occupy exactly the first ten columns"),
+                "alignment: FASTA, PHYLIP, NEXUS, Clustal, MSF or Stockholm, gzipped or not; - is "
+                "standard input"),
+    OPTION_FLAG(dataset_settings, phylip_strict, "--phylip-strict", EXPERT,
+                "PHYLIP names are the first ten columns, also where a file can be read otherwise"),
     OPTION_FLAG(dataset_settings, full_names, "--full-names", OPTIONAL,
                 "FASTA names are the whole header line, not only the first word"),
-    OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL,
+    OPTION_FILE(dataset_settings, order, "--taxon-order", LOCAL | EXPERT,
                 "file with all taxon names, one per line, in the order in which taxa are attached "
                 "(default: lexicographic)"),
     OPTION_END,

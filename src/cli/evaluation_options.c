@@ -1,6 +1,7 @@
 #include "cli/evaluation_options.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "results/page.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ void evaluation_say(session *s, const evaluation *e)
              "%s%s%seffective sample size %.0f of %ld, %zu distinct tree%s",
              v.log_evidence, spread, error, *bounds ? "lower bounds: " : "",
              *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "", v.ess, v.total,
-             e->posterior.trees.count, e->posterior.trees.count == 1 ? "" : "s");
+             e->posterior.trees.count, format_noun(e->posterior.trees.count, "", "s"));
     if (*sample)
         log_info(&s->log, "posterior sample: %s", sample);
 }

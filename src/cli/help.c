@@ -1,18 +1,23 @@
 #include "cli/help.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { COLUMN = 28, WIDTH = 96 };
 
-bool help_wanted(int argc, char *const *argv)
+help_extent help_wanted(int argc, char *const *argv)
 {
+    help_extent wanted = HELP_NONE;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)
-            return true;
-    return false;
+        if (strcmp(argv[i], "--help-all") == 0)
+            wanted = HELP_ALL;
+        else if (wanted == HELP_NONE &&
+                 (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0))
+            wanted = HELP_SHORT;
+    return wanted;
 }
 
 /* Text wrapped at spaces to WIDTH, every line except the first indented. */
@@ -44,8 +49,9 @@ void help_program(output *o)
         output_printf(o, "  %-12s", (*c)->name);
         put_wrapped(o, (*c)->summary, 14);
     }
-    output_text(o, "\nartreeformer COMMAND -h  explains a command and its options\n"
-                   "artreeformer --version   version, instruction set, compiler\n");
+    output_text(o, "\nartreeformer COMMAND -h          explains a command and its options\n"
+                   "artreeformer COMMAND --help-all  the same with the options for experts\n"
+                   "artreeformer --version           version, instruction set, compiler\n");
 }
 
 void help_usage(output *o, const option_set *s, const char *name)
@@ -85,9 +91,10 @@ static void put_option(output *o, const option_set *s, const option_item *item)
     put_wrapped(o, text, COLUMN);
 }
 
-int help_command(output *o, const command *c)
+int help_command(output *o, const command *c, help_extent extent)
 {
     option_set s;
+    int left_out = 0;
     int status = options_init(&s, c->options, c->defaults, c->size);
     output_printf(o, "%s: %s\n\nusage: ", c->name, c->summary);
     help_usage(o, &s, c->name);
@@ -95,11 +102,18 @@ int help_command(output *o, const command *c)
     put_wrapped(o, c->description, 0);
     const char *heading = NULL;
     for (int i = 0; i < s.count; i++) {
-        if (s.item[i].heading != heading)
+        if (s.item[i].expert && extent != HELP_ALL) {
+            left_out++;
+            continue;
+        }
+        if (!heading || strcmp(s.item[i].heading, heading) != 0)
             output_printf(o, "\n%s:\n", s.item[i].heading);
         heading = s.item[i].heading;
         put_option(o, &s, &s.item[i]);
     }
+    if (left_out)
+        output_printf(o, "\n%d more %s, for experts: artreeformer %s --help-all\n", left_out,
+                      format_noun((uint64_t)left_out, "option", "options"), c->name);
     options_free(&s);
     return status;
 }

@@ -5,14 +5,17 @@
 #include "io/output.h"
 #include "cli/command.h"
 
-/* True if -h or --help is among the arguments, before any "--". */
-bool help_wanted(int argc, char *const *argv);
+typedef enum help_extent { HELP_NONE, HELP_SHORT, HELP_ALL } help_extent;
+
+/* Which help is asked for among the arguments, before any "--": -h or --help, or --help-all. */
+help_extent help_wanted(int argc, char *const *argv);
 
 /* `artreeformer --help` */
 void help_program(output *o);
 
-/* `artreeformer COMMAND --help`. ART_ERR_NOMEM if memory is short. */
-int help_command(output *o, const command *c);
+/* `artreeformer COMMAND --help`, without the options for experts, or all of them. ART_ERR_NOMEM if
+ * memory is short. */
+int help_command(output *o, const command *c, help_extent extent);
 
 /* "artreeformer score --model FILE TREES [options]" into o, without newline. */
 void help_usage(output *o, const option_set *s, const char *name);

@@ -134,7 +134,6 @@ static const char *const ADVICE_OPTION[] = {
     [ADVICE_NONE] = NULL,
     [ADVICE_START_AGAIN] = "--redo",
     [ADVICE_FULL_NAMES] = "--full-names",
-    [ADVICE_STRICT_PHYLIP] = "--phylip-strict",
 };
 
 void log_diag(logger *l, diag *d)
@@ -159,7 +158,8 @@ void log_diag(logger *l, diag *d)
     buffer_free(&line);
     l->errors += d->errors;
     if (d->lost)
-        log_warning(l, "%zu messages were lost: out of memory", d->lost);
+        log_warning(l, "%zu %s lost: out of memory", d->lost,
+                    format_noun(d->lost, "message was", "messages were"));
     diag_clear(d);
 }
 

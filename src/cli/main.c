@@ -61,7 +61,8 @@ static int answer(output *o, int argc, char **argv, diag *d)
         return argc > 1 ? ART_OK : ART_ERR_USAGE;
     }
     if (help && find_command(second))
-        return help_command(o, find_command(second));
+        return help_command(o, find_command(second),
+                            help_wanted(argc - 1, argv + 1) == HELP_ALL ? HELP_ALL : HELP_SHORT);
     if (help)
         return unknown_command(second, d);
     if (strcmp(first, "--version") == 0) {

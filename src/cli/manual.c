@@ -127,8 +127,9 @@ int manual_page(output *o)
         ".SH NAME\nartreeformer \\- Bayesian inference of evolutionary trees\n.SH "
         "SYNOPSIS\n\\fBartreeformer\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\nInfers "
         "phylogenetic trees from nucleotide alignments with autoregressive models of tree "
-        "topologies.\nAlignments can be in FASTA, PHYLIP or NEXUS format, trees in Newick or NEXUS "
-        "format, gzipped or not; the format is detected from the content, and \\- is standard "
+        "topologies.\nAlignments can be in FASTA, PHYLIP, NEXUS, Clustal, MSF or Stockholm format, "
+        "trees in Newick or NEXUS format, gzipped or not; the format is detected from the content, "
+        "and \\- is standard "
         "input.\nResults go to files \\fIprefix\\fR.* or, where they are a table, to standard "
         "output; messages go to standard error and \\fIprefix\\fR.log.\n.SH COMMANDS\n");
     for (const command *const *c = COMMANDS; *c && status == ART_OK; c++)

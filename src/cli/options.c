@@ -17,17 +17,23 @@
 
 static const diag_place NOWHERE = {0};
 
-static void flatten(option_set *s, const option *table, size_t offset, const char **heading)
+/* expert: all of the table is. */
+static void flatten(option_set *s, const option *table, size_t offset, const option **heading,
+                    bool expert)
 {
     for (const option *row = table; row->kind != OPTION_KIND_END; row++) {
+        const bool own = expert || (row->trait & EXPERT) != 0;
         if (row->kind == OPTION_KIND_HEADING) {
-            *heading = row->help;
+            *heading = row;
         } else if (row->kind == OPTION_KIND_INCLUDE) {
-            flatten(s, row->table, offset + row->offset, heading);
+            flatten(s, row->table, offset + row->offset, heading, own);
         } else {
             assert(s->count < OPTIONS_MAX);
             s->item[s->count++] =
-                (option_item){.row = row, .heading = *heading, .offset = offset + row->offset};
+                (option_item){.row = row,
+                              .heading = *heading ? (*heading)->help : NULL,
+                              .offset = offset + row->offset,
+                              .expert = own || (*heading && (*heading)->trait & EXPERT)};
         }
     }
 }
@@ -39,8 +45,8 @@ int options_init(option_set *s, const option *table, const void *defaults, size_
     if (!s->settings)
         return ART_ERR_NOMEM;
     memcpy(s->settings, defaults, size);
-    const char *heading = NULL;
-    flatten(s, table, 0, &heading);
+    const option *heading = NULL;
+    flatten(s, table, 0, &heading, false);
     return ART_OK;
 }
 
@@ -188,7 +194,7 @@ static int set_number(void *target, const option *row, const char *text, const c
     switch (row->kind) {
     case OPTION_KIND_INT:
         describe_range(expected, sizeof expected, row, "a whole number");
-        status = number_int(&whole, text, strlen(text));
+        status = number_grouped(&whole, text, strlen(text));
         value = (double)whole;
         break;
     case OPTION_KIND_THREADS:

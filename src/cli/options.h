@@ -26,6 +26,9 @@
  *         OPTION_END,
  *     };
  *
+ * The help shows what most people need; options with the trait EXPERT, and those below an
+ * OPTION_EXPERT_HEADING or in an OPTION_EXPERT_INCLUDE, only --help-all and the manual page show.
+ *
  * Names are separated by blanks; the first long one, without its dashes, is the key in settings
  * files; names after a '|' are accepted but not shown. A name without a dash stands for the
  * remaining arguments, after the options: at most one per table, of kind FILES.
@@ -67,12 +70,13 @@ typedef struct option_files {
 typedef enum option_trait {
     OPTIONAL = 0,
     REQUIRED = 1,
-    LOCAL = 2, /* does not change the results: options_json leaves it out */
+    LOCAL = 2,  /* does not change the results: options_json leaves it out */
+    EXPERT = 4, /* most people never need it: only the full help shows it */
 } option_trait;
 
 typedef struct option {
     option_kind kind;
-    int trait; /* of option_trait */
+    int trait; /* of option_trait; EXPERT also on a HEADING or INCLUDE, for all below it */
     const char *names;
     const char *value;          /* what help calls the value; the choices of a CHOICE */
     const char *help;           /* one line; the heading of a HEADING */
@@ -95,10 +99,21 @@ typedef struct option {
     {                                               \
         .kind = OPTION_KIND_HEADING, .help = (text) \
     }
+/* A heading with options for experts, up to the next heading. */
+#define OPTION_EXPERT_HEADING(text)                                  \
+    {                                                                \
+        .kind = OPTION_KIND_HEADING, .trait = EXPERT, .help = (text) \
+    }
 /* Another table, whose settings struct is the given member. */
 #define OPTION_INCLUDE(type, member, included)                                             \
     {                                                                                      \
         .kind = OPTION_KIND_INCLUDE, .offset = offsetof(type, member), .table = (included) \
+    }
+/* The same, where all its options are for experts. */
+#define OPTION_EXPERT_INCLUDE(type, member, included)                                   \
+    {                                                                                   \
+        .kind = OPTION_KIND_INCLUDE, .trait = EXPERT, .offset = offsetof(type, member), \
+        .table = (included)                                                             \
     }
 
 /* Arguments: settings struct and member, names n, trait t, then range or words, help h. */
@@ -134,6 +149,7 @@ typedef struct option_item {
     const option *row;
     const char *heading; /* the last one before it, NULL if none */
     size_t offset;       /* in the settings of the command, inclusions added up */
+    bool expert;         /* by its own trait, its heading or its inclusion */
     bool given;
     bool unused; /* does not apply to this run */
 } option_item;

@@ -4,7 +4,7 @@
 #include "subst/branch_prior_string.h"
 
 const option BRANCH_PRIOR_OPTIONS[] = {
-    OPTION_TEXT(prior_settings, text, "--branch-prior", OPTIONAL, "PRIOR",
+    OPTION_TEXT(prior_settings, text, "--branch-prior", EXPERT, "PRIOR",
                 "prior on branch lengths: exponential(RATE), or gammadir(A,B,C,D) with shape and "
                 "rate of the tree length, the Dirichlet parameter of external branches and the "
                 "ratio of internal to external ones, such as gammadir(1,0.1,1,1), the default of "

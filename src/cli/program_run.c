@@ -15,18 +15,18 @@
 
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
-    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
-                    "stop after this time with a checkpoint; the same command resumes the run "
-                    "(with infer --method collapsed: finish within this time, summed over all "
-                    "sessions of the run, with a verdict on whether that was enough); 0 for no "
-                    "limit"),
-    OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
+    OPTION_DURATION(
+        run_settings, time_limit, "--time-limit", LOCAL,
+        "stop after this time with a checkpoint; the same command resumes the run "
+        "(infer, except with vbpi, ends within it and says whether it was enough); 0 for no "
+        "limit"),
+    OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL | EXPERT,
                     "minimum time between checkpoints"),
     OPTION_END,
 };
 
 const option REPORT_OPTIONS[] = {
-    OPTION_INT(run_settings, report_every, "--report-every", OPTIONAL, 1, 1e9,
+    OPTION_INT(run_settings, report_every, "--report-every", EXPERT, 1, 1e9,
                "steps between two lines of metrics"),
     OPTION_END,
 };

@@ -29,7 +29,7 @@ static int terminal_width(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* "fitting: 1 200 of 20 000 steps (6 %), 412/s, 46 s left" */
+/* "fitting: 1,200 of 20,000 steps (6 %), 412/s, 46 s left" */
 static size_t describe(char *out, size_t size, const progress *p, double done, double seconds)
 {
     char count[FORMAT_SIZE], total[FORMAT_SIZE], left[FORMAT_SIZE];

@@ -142,8 +142,9 @@ int session_run(const command *c, int argc, char **argv, int first)
     s.common = s.options.settings;
     if (status == ART_OK)
         status = output_descriptor(&s.table, STDOUT_FILENO, "standard output", &s.diag);
-    if (status == ART_OK && help_wanted(argc - first, argv + first)) {
-        status = help_command(&s.table, c);
+    const help_extent help = help_wanted(argc - first, argv + first);
+    if (status == ART_OK && help != HELP_NONE) {
+        status = help_command(&s.table, c, help);
     } else if (status == ART_OK) {
         status = options_parse(&s.options, argc - first, argv + first, &s.diag);
         s.log.level = s.common->quiet ? LOG_WARNING : s.common->verbose ? LOG_DETAIL : LOG_INFO;

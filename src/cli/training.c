@@ -9,21 +9,21 @@ const option TRAINING_OPTIONS[] = {
         training_settings, preset, "--preset", OPTIONAL, "standard|paper",
         "paper: exactly the published schedule; options given explicitly take precedence"),
     OPTION_INT(training_settings, steps, "--steps", OPTIONAL, 1, 4e9, "training steps"),
-    OPTION_REAL(training_settings, tree_rate, "--tree-rate", OPTIONAL, OPTION_ABOVE_0, 1,
+    OPTION_REAL(training_settings, tree_rate, "--tree-rate", EXPERT, OPTION_ABOVE_0, 1,
                 "learning rate of the tree model"),
-    OPTION_REAL(training_settings, decay, "--decay", OPTIONAL, OPTION_ABOVE_0, 1,
+    OPTION_REAL(training_settings, decay, "--decay", EXPERT, OPTION_ABOVE_0, 1,
                 "factor on the learning rates ..."),
-    OPTION_INT(training_settings, decay_every, "--decay-every", OPTIONAL, 0, 4e9,
+    OPTION_INT(training_settings, decay_every, "--decay-every", EXPERT, 0, 4e9,
                "... applied after this many steps, repeatedly; 0 for never"),
-    OPTION_REAL(training_settings, clip, "--clip", OPTIONAL, 0, 1e9,
+    OPTION_REAL(training_settings, clip, "--clip", EXPERT, 0, 1e9,
                 "maximum norm of the gradient; 0 for no limit"),
     OPTION_END,
 };
 
 const option NETWORK_OPTIONS[] = {
-    OPTION_INT(training_settings, hidden, "--hidden", OPTIONAL, 1, 4096,
+    OPTION_INT(training_settings, hidden, "--hidden", EXPERT, 1, 4096,
                "hidden size of the tree model"),
-    OPTION_INT(training_settings, heads, "--heads", OPTIONAL, 1, 64,
+    OPTION_INT(training_settings, heads, "--heads", EXPERT, 1, 64,
                "attention heads of the tree model; must divide the hidden size"),
     OPTION_END,
 };
@@ -31,7 +31,7 @@ const option NETWORK_OPTIONS[] = {
 const option VARIATIONAL_OPTIONS[] = {
     OPTION_INT(variational_options, particles, "-K --particles", OPTIONAL, 1, 10000,
                "trees drawn in each step"),
-    OPTION_CHOICE(variational_options, estimator, "--estimator", OPTIONAL,
+    OPTION_CHOICE(variational_options, estimator, "--estimator", EXPERT,
                   "vimco|vimco-arithmetic|rws",
                   "gradient estimator of the tree model: VIMCO with geometric or arithmetic "
                   "control variate, or RWS"),

@@ -1,6 +1,7 @@
 #include "collapsed/driver.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/host.h"
 #include "base/mem.h"
 #include "base/interrupt.h"
@@ -235,7 +236,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
     else
         snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
     snprintf(out->place, sizeof out->place, "round %d, %s, %zu tree%s", r->n_rounds + 1,
-             STAGE[r->stage], r->table.count, r->table.count == 1 ? "" : "s");
+             STAGE[r->stage], r->table.count, format_noun(r->table.count, "", "s"));
 }
 
 static void final_progress(const collapsed_run *c, run_progress *out)
@@ -272,8 +273,8 @@ static void chains_progress(const collapsed_run *c, run_progress *out)
         snprintf(out->detail, sizeof out->detail,
                  "split frequencies of the chains differ by %.3f (target %.3f)", last->asdsf,
                  s->set.asdsf);
-    snprintf(out->place, sizeof out->place, "chains, round %d, %lld blocks", s->n_rounds + 1,
-             (long long)s->blocks);
+    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", s->n_rounds + 1,
+             (long long)s->blocks, format_noun((uint64_t)s->blocks, "block", "blocks"));
 }
 
 static void answer_progress(const collapsed_run *c, run_progress *out)

@@ -28,7 +28,7 @@ void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
 void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut)
 {
     const int n_taxa = r->problem->n_taxa;
-    char count[FORMAT_SIZE];
+    char count[FORMAT_ITEMS];
     if (chains && n_taxa > r->set.route.table_taxa)
         snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d): %s", n_taxa,
                  r->set.route.table_taxa, INSTEAD);
@@ -41,18 +41,18 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
         snprintf(text, RUN_WORDS,
                  "The search has not come to an end in its share of the time limit: %s", INSTEAD);
     else if (chains)
-        snprintf(
-            text, RUN_WORDS,
-            "The posterior is diffuse (after %s trees the search had not come to an end): %s",
-            format_count(count, sizeof count, (uint64_t)tree_search_counts(r->search)->expanded),
-            INSTEAD);
+        snprintf(text, RUN_WORDS,
+                 "The posterior is diffuse (after %s the search had not come to an end): %s",
+                 format_items(count, sizeof count,
+                              (uint64_t)tree_search_counts(r->search)->expanded, "tree", "trees"),
+                 INSTEAD);
     else
         snprintf(text, RUN_WORDS,
                  is_cut ? "The search did not come to an end, so whether the posterior is "
-                          "concentrated is not known: a table of %s trees has what was found."
+                          "concentrated is not known: a table of %s has what was found."
                         : "The posterior is concentrated (the search came to an end): a table of "
-                          "%s trees holds it.",
-                 format_count(count, sizeof count, r->table.count));
+                          "%s holds it.",
+                 format_items(count, sizeof count, r->table.count, "tree", "trees"));
 }
 
 void round_words(char text[RUN_WORDS], int number, const round_figures *r,

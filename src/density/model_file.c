@@ -1,6 +1,7 @@
 #include "density/model_file.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "subst/branch_prior_string.h"
@@ -170,9 +171,9 @@ static int get_taxa(reader *r)
         status = add_name(r, json_array_get(list, i));
     json_decref(list);
     if (!status && r->m->taxa.count != n_taxa)
-        status = diag_error(r->d, ART_ERR_INPUT, r->place,
-                            "metadata 'n_taxa' is %d, but 'taxa' has %d names", n_taxa,
-                            (int)r->m->taxa.count);
+        status = diag_error(
+            r->d, ART_ERR_INPUT, r->place, "metadata 'n_taxa' is %d, but 'taxa' has %d %s", n_taxa,
+            (int)r->m->taxa.count, format_noun((uint64_t)r->m->taxa.count, "name", "names"));
     if (!status && n_taxa < 3)
         status = diag_error(r->d, ART_ERR_INPUT, r->place, "a model needs at least 3 taxa");
     return status;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -250,6 +251,29 @@ static int index_lines(reader *r)
     }
 }
 
+/* Blanks for the NUL bytes in [comments] of a NEXUS file; how many there were. */
+static size_t blank_comments(char *text, size_t length)
+{
+    size_t depth = 0, blanked = 0;
+    bool quoted = false;
+    const size_t start = strspn(text, " \t\r\n");
+    if (strncasecmp(text + start, "#NEXUS", 6) != 0)
+        return 0;
+    for (char *p = text; p < text + length; p++) {
+        if (*p == '\'' && depth == 0)
+            quoted = !quoted;
+        else if (*p == '[' && !quoted)
+            depth++;
+        else if (*p == ']' && depth > 0)
+            depth--;
+        else if (*p == '\0' && depth > 0) {
+            *p = ' ';
+            blanked++;
+        }
+    }
+    return blanked;
+}
+
 /* Turns the raw bytes into the text that parsers see. */
 static int clean(reader *r)
 {
@@ -262,7 +286,13 @@ static int clean(reader *r)
     size_t mark = in->length >= 3 && memcmp(raw, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
     memmove(in->text, in->text + mark, in->length - mark);
     in->length -= mark;
+    in->text[in->length] = '\0';
     const char *nul = memchr(in->text, '\0', in->length);
+    if (nul && blank_comments(in->text, in->length)) {
+        nul = memchr(in->text, '\0', in->length);
+        if (!nul)
+            diag_note(r->d, input_file(in), "NUL bytes in comments are read as blanks");
+    }
     size_t offset = nul ? (size_t)(nul - in->text) : 0;
     in->length = join_line_ends(in->text, nul ? offset : in->length);
     in->text[in->length] = '\0';

@@ -2,7 +2,8 @@
  *
  * Reading cleans the text once, so that parsers stay simple: gzip is unpacked (recognised by its
  * content, never by the file's name), a UTF-8 byte order mark is dropped, every line end (LF, CR
- * LF, CR, or a mixture) becomes one '\n', and files with NUL bytes or UTF-16 are refused. The text
+ * LF, CR, or a mixture) becomes one '\n', and files with NUL bytes or UTF-16 are refused (NUL
+ * bytes in the comments of a NEXUS file, which old programs left there, become blanks). The text
  * has no NUL inside and ends with one, so a parser can walk a `const char *` until it reaches the
  * NUL; it asks for line and column only when it has a message:
  *

@@ -76,7 +76,7 @@ static int read_string(nexus *n, nexus_token *t)
 static int read_word(nexus *n, nexus_token *t)
 {
     const char *start = n->at;
-    while (class_at(n) == IN_WORD)
+    while (class_at(n) == IN_WORD || (n->loose && class_at(n) == QUOTE))
         n->at++;
     if (class_at(n) == QUOTE) {
         char shown[64];
@@ -202,6 +202,17 @@ int nexus_unexpected(const nexus *n, const nexus_token *t, const char *what, con
                       diag_quote(shown, sizeof shown, t->start, t->length), fix);
 }
 
+bool nexus_skip_hash_line(nexus *n, const nexus_token *t)
+{
+    if (t->kind != NEXUS_WORD || *t->start != '#')
+        return false;
+    for (const char *p = t->start; p > n->in->text && p[-1] != '\n'; p--)
+        if (p[-1] != ' ' && p[-1] != '\t')
+            return false;
+    n->at = t->start + strcspn(t->start, "\n");
+    return true;
+}
+
 int nexus_skip_command(nexus *n)
 {
     nexus_token t;
@@ -216,14 +227,19 @@ int nexus_skip_block(nexus *n)
 {
     nexus_token t;
     int status;
+    const bool loose = n->loose;
+    n->loose = true;
     while ((status = nexus_next(n, &t)) == ART_OK) {
-        if (t.kind == NEXUS_END)
-            return nexus_unexpected(n, &t, "END; at the end of the block", "add it");
         bool end = nexus_is(&t, "end") || nexus_is(&t, "endblock");
-        if (nexus_is_mark(&t, ';'))
+        if (t.kind == NEXUS_END)
+            status = nexus_unexpected(n, &t, "END; at the end of the block", "add it");
+        else if (nexus_is_mark(&t, ';') || nexus_skip_hash_line(n, &t))
             continue;
-        if ((status = nexus_skip_command(n)) != ART_OK || end)
+        else
+            status = nexus_skip_command(n);
+        if (status != ART_OK || end)
             break;
     }
+    n->loose = loose;
     return status;
 }

@@ -47,6 +47,7 @@ typedef struct nexus {
     diag *d;         /* borrowed; may be NULL */
     const char *at;  /* behind the last token */
     bool comments;   /* return [&...] as tokens; initially false */
+    bool loose;      /* a quote inside a word is a letter (don't); initially false */
     unsigned char class[256];
 } nexus;
 
@@ -83,11 +84,16 @@ size_t nexus_unquote(char *out, const nexus_token *t);
 typedef enum nexus_quoting { QUOTE_NEWICK, QUOTE_NEXUS } nexus_quoting;
 void nexus_write_name(buffer *out, const char *name, nexus_quoting quoting);
 
+/* Some programs write comments as lines that begin with '#'. If the token, just read at the
+ * beginning of a command, is the first of such a line, moves to the end of the line and returns
+ * true. */
+bool nexus_skip_hash_line(nexus *n, const nexus_token *t);
+
 /* Skips to after the ';' that ends the command. ART_ERR_INPUT if the text ends first. */
 int nexus_skip_command(nexus *n);
 
 /* Skips to after the `END;` or `ENDBLOCK;` that ends the block; call it at the beginning of a
- * command. */
+ * command. What is skipped is not checked: words may have quotes in them. */
 int nexus_skip_block(nexus *n);
 
 /* Adds an error at the token, "expected <what>, found <token> -- <fix>", and returns

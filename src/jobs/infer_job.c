@@ -1,6 +1,7 @@
 #include "jobs/infer_job.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
@@ -238,8 +239,10 @@ static void describe(report_facts *f, const infer_job *j, const infer_result *fo
 {
     const infer_settings *s = &j->set;
     const alignment *a = &j->data->alignment;
-    snprintf(f->size, FACT_SIZE, "%d taxa, %zu sites, %zu patterns", a->n_taxa, a->n_sites,
-             a->n_patterns);
+    char sites[FORMAT_ITEMS], patterns[FORMAT_ITEMS];
+    snprintf(f->size, FACT_SIZE, "%d taxa, %s, %s", a->n_taxa,
+             format_items(sites, sizeof sites, a->n_sites, "site", "sites"),
+             format_items(patterns, sizeof patterns, a->n_patterns, "pattern", "patterns"));
     describe_prior(f->prior, s->prior);
     if (s->method == INFER_VBPI)
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",

@@ -1,6 +1,7 @@
 #include "results/columns.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "io/input.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -165,9 +166,10 @@ static int read_tabs(reader *r)
             continue;
         if (n_fields(line, length) != fields)
             status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, line),
-                                "%zu fields, but the line of names has %zu -- they are separated "
+                                "%zu %s, but the line of names has %zu -- they are separated "
                                 "by single tabs",
-                                n_fields(line, length), fields);
+                                n_fields(line, length),
+                                format_noun(n_fields(line, length), "field", "fields"), fields);
         if (!status)
             status = add_row(r);
         if (!status)

@@ -1,6 +1,7 @@
 #include "results/page.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "io/output.h"
 #include "results/draw.h"
 #include "results/parameters.h"
@@ -87,9 +88,11 @@ void page_credible(char text[PAGE_FIGURE_SIZE], const tree_set *trees, double le
 
 void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p)
 {
+    char trees[FORMAT_ITEMS];
     *text = '\0';
     if (isfinite(p->sample_ess))
-        snprintf(text, PAGE_FIGURE_SIZE, "%d trees, worth %.0f different draws", p->count,
+        snprintf(text, PAGE_FIGURE_SIZE, "%s, worth %.0f different draws",
+                 format_items(trees, sizeof trees, (uint64_t)p->count, "tree", "trees"),
                  p->sample_ess);
 }
 

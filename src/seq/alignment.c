@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "seq/alignment_stats.h"
+#include "seq/blocks.h"
 #include "seq/encode.h"
 #include "seq/fasta.h"
 #include "seq/nexus_data.h"
@@ -29,11 +30,41 @@ void alignment_free(alignment *a)
 
 const char *alignment_format_name(alignment_format format)
 {
-    static const char *const name[] = {"unknown", "FASTA", "PHYLIP", "NEXUS"};
+    static const char *const name[] = {"unknown", "FASTA", "PHYLIP",   "NEXUS",
+                                       "Clustal", "MSF",   "Stockholm"};
     return name[format];
 }
 
-/* What the file is, by its first words; complains where it is none of the three. */
+/* `GTR+G, gene1 = 1-500`: a line of a file of partitions. */
+static bool is_partition(const char *p)
+{
+    const char *end = p + strcspn(p, "\n"), *comma = memchr(p, ',', (size_t)(end - p));
+    const char *equals = comma ? memchr(comma, '=', (size_t)(end - comma)) : NULL;
+    return equals && strspn(equals + 1, " \t0123456789-\\,") >= (size_t)(end - equals - 1);
+}
+
+/* What a file that is no alignment is, by its beginning; NULL if it cannot be told. */
+static const char *other_kind(const char *p)
+{
+    static const struct {
+        const char *begins, *is;
+    } kinds[] = {
+        {"#mega", "a MEGA file; export the alignment as FASTA"},
+        {"LOCUS ", "a GenBank record; align the sequences and give them as FASTA"},
+        {"ID   ", "an EMBL or UniProt record; align the sequences and give them as FASTA"},
+        {"<?xml", "XML, such as BEAST reads; export the alignment as NEXUS or FASTA"},
+        {"@", "perhaps FASTQ; align the sequences and give them as FASTA"},
+        {"(", "perhaps a tree; give the alignment here"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncasecmp(p, kinds[i].begins, strlen(kinds[i].begins)) == 0)
+            return kinds[i].is;
+    return is_partition(p) ? "a file of partitions, which are not supported: all sites have one "
+                             "model; give the alignment"
+                           : NULL;
+}
+
+/* What the file is, by its first words; complains where it is none of the known formats. */
 static int detect(alignment_format *format, const input *in, diag *d)
 {
     const char *p = in->text + strspn(in->text, " \t\n");
@@ -48,16 +79,50 @@ static int detect(alignment_format *format, const input *in, diag *d)
         *format = ALIGNMENT_PHYLIP;
     else if (strncasecmp(p, "#NEXUS", 6) == 0)
         *format = ALIGNMENT_NEXUS;
+    else if (is_clustal(p))
+        *format = ALIGNMENT_CLUSTAL;
+    else if (is_stockholm(p))
+        *format = ALIGNMENT_STOCKHOLM;
+    else if (is_msf(p))
+        *format = ALIGNMENT_MSF;
     else {
         char shown[48];
-        size_t n = strlen(p) < 32 ? strlen(p) : 32;
+        size_t n = strcspn(p, "\n") < 32 ? strcspn(p, "\n") : 32;
+        const char *kind = other_kind(p);
+        diag_quote(shown, sizeof shown, p, n);
+        if (kind)
+            return diag_error(d, ART_ERR_INPUT, input_place(in, p),
+                              "the file begins with %s and is not an alignment in a known format "
+                              "-- it is %s",
+                              shown, kind);
         return diag_error(
             d, ART_ERR_INPUT, input_place(in, p),
             "the file begins with %s, so it is not an alignment in a known format -- FASTA begins "
-            "with '>', PHYLIP with the numbers of sequences and sites, NEXUS with #NEXUS",
-            diag_quote(shown, sizeof shown, p, n));
+            "with '>', PHYLIP with the numbers of sequences and sites, NEXUS with #NEXUS, Clustal "
+            "with CLUSTAL, Stockholm with # STOCKHOLM; MSF has a line MSF: ... ..",
+            shown);
     }
     return ART_OK;
+}
+
+static int parse_rows(rows *r, alignment_format format, const alignment_options *o)
+{
+    switch (format) {
+    case ALIGNMENT_FASTA:
+        return fasta_parse(r, o->full_names);
+    case ALIGNMENT_PHYLIP:
+        return phylip_parse(r, o->phylip_strict);
+    case ALIGNMENT_NEXUS:
+        return nexus_data_parse(r);
+    case ALIGNMENT_CLUSTAL:
+        return clustal_parse(r);
+    case ALIGNMENT_MSF:
+        return msf_parse(r);
+    case ALIGNMENT_STOCKHOLM:
+        return stockholm_parse(r);
+    default:
+        return ART_ERR_USAGE;
+    }
 }
 
 /* Refuses what would not fit: the states, the pattern table, and the pattern of every site. */
@@ -189,9 +254,7 @@ int alignment_parse(alignment *a, const input *in, const alignment_options *opti
     size_t sites = 0;
     int status = detect(&a->format, in, d);
     if (status == ART_OK)
-        status = a->format == ALIGNMENT_FASTA    ? fasta_parse(&r, o.full_names)
-                 : a->format == ALIGNMENT_PHYLIP ? phylip_parse(&r, o.phylip_strict)
-                                                 : nexus_data_parse(&r);
+        status = parse_rows(&r, a->format, &o);
     if (status == ART_OK)
         status = rows_check(&r, &sites);
     if (status == ART_OK)

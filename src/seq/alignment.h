@@ -38,7 +38,10 @@ typedef enum alignment_format {
     ALIGNMENT_UNKNOWN,
     ALIGNMENT_FASTA,
     ALIGNMENT_PHYLIP,
-    ALIGNMENT_NEXUS,
+    ALIGNMENT_NEXUS, /* the formats that alignment_write knows end here */
+    ALIGNMENT_CLUSTAL,
+    ALIGNMENT_MSF,
+    ALIGNMENT_STOCKHOLM,
 } alignment_format;
 
 typedef struct alignment {
@@ -60,11 +63,11 @@ typedef struct alignment_options {
     size_t memory;       /* bytes that the alignment may need; 0: the machine's memory */
 } alignment_options;
 
-/* Reads FASTA, PHYLIP or NEXUS, gzipped or not, from a file or standard input ("-"); the format is
- * detected from the content. Returns 0, or ART_ERR_INPUT, _LIMIT, _IO, _NOMEM, with the reasons in
- * d; notes and warnings go there too. *a is always set and safe to free; on success it has at least
- * 3 taxa and 1 site. Time is linear in the size of the file; peak memory is about three times its
- * size. */
+/* Reads FASTA, PHYLIP, NEXUS, Clustal, MSF or Stockholm, gzipped or not, from a file or standard
+ * input ("-"); the format is detected from the content. Returns 0, or ART_ERR_INPUT, _LIMIT, _IO,
+ * _NOMEM, with the reasons in d; notes and warnings go there too. *a is always set and safe to
+ * free; on success it has at least 3 taxa and 1 site. Time is linear in the size of the file; peak
+ * memory is about three times its size. */
 int alignment_read(alignment *a, const char *path, const alignment_options *options, diag *d);
 
 /* The same for a file that has already been read. */
@@ -76,7 +79,7 @@ int alignment_from_states(alignment *a, char *const *name, const uint8_t *state,
 
 void alignment_free(alignment *a); /* safe on a zeroed or half-built one */
 
-/* "FASTA", "PHYLIP", "NEXUS" */
+/* "FASTA", "PHYLIP", "NEXUS", "Clustal", ... */
 const char *alignment_format_name(alignment_format format);
 
 #endif

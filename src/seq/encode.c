@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEEN_KINDS = 5 };
-static const uint16_t SEEN[SEEN_KINDS] = {SYMBOL_T, SYMBOL_U, SYMBOL_DOT, SYMBOL_BANG,
-                                          SYMBOL_MATCH};
+enum { SEEN_KINDS = 6 };
+static const uint16_t SEEN[SEEN_KINDS] = {SYMBOL_T,    SYMBOL_U,     SYMBOL_DOT,
+                                          SYMBOL_BANG, SYMBOL_MATCH, SYMBOL_SET};
 
 /* Which of the marks occurred, and where first. */
 typedef struct sightings {
@@ -39,19 +39,90 @@ static void note_bad(row *x, const char *at)
     }
 }
 
+/* The state of the set of bases from its '{' or '(' at `at` to behind its end: any of them. With a
+ * gap or an unknown base in it, nothing is known. */
+static uint8_t encode_set(const rows *r, row *x, const char *at, const char *behind)
+{
+    uint8_t state = 0;
+    for (const char *p = at + 1; p < behind - 1; p++) {
+        uint16_t symbol = r->symbol[(unsigned char)*p];
+        if (symbol == SYMBOL_BLANK || *p == ',')
+            continue;
+        if (symbol == SYMBOL_BAD || symbol & SYMBOL_MATCH)
+            note_bad(x, p);
+        state |= symbol & SYMBOL_STATE;
+    }
+    if (state == 0)
+        note_bad(x, at);
+    return state & STATE_GAP ? STATE_ANY : state;
+}
+
 static void encode_piece(rows *r, const piece *p, uint8_t *state, sightings *s)
 {
     row *x = &r->row[p->row];
-    for (const char *at = p->start; at < p->end; at++) {
+    for (const char *at = p->start, *next; at < p->end; at = next) {
         uint16_t symbol = r->symbol[(unsigned char)*at];
+        next = at + 1;
         if (symbol == SYMBOL_BLANK)
             continue;
-        if (symbol == SYMBOL_BAD || (symbol & SYMBOL_MATCH && p->row == 0))
+        if (symbol == SYMBOL_BAD && (next = rows_next(r, at)) > at + 1)
+            symbol = encode_set(r, x, at, next) | SYMBOL_SET;
+        else if (symbol == SYMBOL_BAD || (symbol & SYMBOL_MATCH && p->row == 0))
             note_bad(x, at);
         if (symbol & ~(SYMBOL_STATE | s->seen))
             note_sighting(s, symbol & (uint16_t)~SYMBOL_STATE, at);
         state[x->done++] = symbol & SYMBOL_STATE;
     }
+}
+
+bool rows_first_invalid(rows *r, const char **at, size_t *number, size_t *site)
+{
+    *at = NULL;
+    for (size_t k = 0; k < r->n_pieces && !*at; k++) {
+        const piece *p = &r->piece[k];
+        for (const char *c = p->start; c < p->end && !*at; c = rows_next(r, c)) {
+            uint16_t symbol = r->symbol[(unsigned char)*c];
+            if (symbol == SYMBOL_BLANK)
+                continue;
+            *site = ++r->row[p->row].done;
+            *number = p->row;
+            if (symbol == SYMBOL_BAD && rows_next(r, c) == c + 1)
+                *at = c;
+        }
+    }
+    for (size_t i = 0; i < r->count; i++)
+        r->row[i].done = 0;
+    return *at != NULL;
+}
+
+/* Counts the digits of every row, and the characters that are neither gaps nor unknown. */
+static void count_digits(rows *r)
+{
+    for (size_t k = 0; k < r->n_pieces; k++)
+        for (const char *at = r->piece[k].start; at < r->piece[k].end; at++) {
+            row *x = &r->row[r->piece[k].row];
+            uint16_t symbol = r->symbol[(unsigned char)*at];
+            int state = symbol & SYMBOL_STATE;
+            x->digits += symbol == SYMBOL_BAD && *at >= '0' && *at <= '9';
+            x->known += symbol != SYMBOL_BLANK && state != STATE_ANY && state != STATE_GAP;
+        }
+}
+
+/* Digits are not now and then between bases, as numbers of positions are, but are the data. */
+static bool looks_like_digits(const row *x)
+{
+    return x->digits > 0 && 2 * x->digits >= x->known;
+}
+
+/* The digit belongs to a number with blanks on both sides. */
+static bool is_position_number(const rows *r, const char *at)
+{
+    const char *first = at, *last = at;
+    while (first > r->in->text && first[-1] >= '0' && first[-1] <= '9')
+        first--;
+    while (last[1] >= '0' && last[1] <= '9')
+        last++;
+    return (first == r->in->text || strchr(" \t\n", first[-1])) && strchr(" \t\n", last[1]);
 }
 
 static bool looks_like_protein(const row *x)
@@ -71,7 +142,7 @@ static const char *hint_for(const rows *r, const char *at)
     case '}':
     case '(':
     case ')':
-        return ROWS_SET_HINT;
+        return rows_set_hint(r);
     case '*':
         return "a stop codon is not a nucleotide; write N for an unknown base";
     case '.':
@@ -84,7 +155,10 @@ static const char *hint_for(const rows *r, const char *at)
         break;
     }
     if (*at >= '0' && *at <= '9')
-        return "remove the position numbers";
+        return is_position_number(r, at)
+                   ? "remove the position numbers"
+                   : "digits are not nucleotides; remove the sites that hold morphological or "
+                     "binary characters";
     return "use A C G T U, the IUPAC codes, N or ? for unknown, - for a gap";
 }
 
@@ -114,24 +188,48 @@ static void report_protein(const rows *r, const row *x, size_t how_many)
     diag_place place = input_place(r->in, x->bad_at);
     if (how_many == r->count)
         diag_error(r->d, ART_ERR_INPUT, place,
-                   "the alignment looks like protein: sequence %s has %s -- this program reads "
-                   "nucleotides; translate it back, or use the DNA",
-                   shown, letters);
+                   "%s looks like protein: sequence %s has %s, first %c at site %zu -- this "
+                   "program analyses nucleotides only; give the DNA of the same genes",
+                   r->about, shown, letters, *x->bad_at, x->bad_site);
     else
         diag_error(r->d, ART_ERR_INPUT, place,
-                   "sequence %s looks like protein (it has %s), but others do not -- this program "
-                   "reads nucleotides only",
-                   shown, letters);
+                   "sequence %s looks like protein (it has %s, first %c at site %zu), but others "
+                   "do not -- this program analyses nucleotides only; remove or replace it",
+                   shown, letters, *x->bad_at, x->bad_site);
 }
 
-static int report_characters(const rows *r)
+/* Morphological or binary characters, said once. */
+static void report_digits(const rows *r, size_t how_many)
 {
-    size_t proteins = 0, bad = 0;
+    char shown[96], digit[24];
+    const row *x = r->row;
+    while (!looks_like_digits(x))
+        x++;
+    const size_t others = r->count - how_many;
+    diag_error(r->d, ART_ERR_INPUT, input_place(r->in, x->bad_at),
+               "%s has morphological, binary or other discrete characters, not nucleotides: the "
+               "first is %s at site %zu of sequence %s%s -- this program analyses nucleotides "
+               "only; leave these characters out, or use a program with a model for them",
+               r->about, diag_quote(digit, sizeof digit, x->bad_at, 1), x->bad_site,
+               diag_quote(shown, sizeof shown, x->name, strlen(x->name)),
+               others ? ", and other sequences have bases" : "");
+}
+
+static int report_characters(rows *r)
+{
+    size_t proteins = 0, bad = 0, digits = 0;
+    for (size_t i = 0; i < r->count; i++)
+        bad += r->row[i].bad > 0;
+    if (bad == 0)
+        return ART_OK;
+    count_digits(r);
     for (size_t i = 0; i < r->count; i++) {
         proteins += looks_like_protein(&r->row[i]);
-        bad += r->row[i].bad > 0;
+        digits += looks_like_digits(&r->row[i]);
     }
-    for (size_t i = 0; i < r->count; i++) {
+    if (digits)
+        report_digits(r, digits);
+    for (size_t i = 0; i < r->count && !digits; i++) {
         const row *x = &r->row[i];
         if (looks_like_protein(x)) {
             report_protein(r, x, proteins);
@@ -141,7 +239,7 @@ static int report_characters(const rows *r)
             report_bad(r, x);
         }
     }
-    return bad ? ART_ERR_INPUT : ART_OK;
+    return ART_ERR_INPUT;
 }
 
 static void report_sightings(const rows *r, const sightings *s)
@@ -155,6 +253,9 @@ static void report_sightings(const rows *r, const sightings *s)
     if (s->seen & SYMBOL_BANG)
         diag_note(r->d, input_place(r->in, s->at[3]),
                   "'!' (a frame shift) occurs; it is read as a gap");
+    if (s->seen & SYMBOL_SET)
+        diag_note(r->d, input_place(r->in, s->at[5]),
+                  "sets of bases such as {CG} or (CG) occur; each is read as an ambiguous base");
 }
 
 int rows_encode(rows *r, uint8_t *state, size_t length)

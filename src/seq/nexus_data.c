@@ -1,10 +1,12 @@
 #include "seq/nexus_data.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "io/nexus.h"
 #include "base/number.h"
 #include "seq/alignment.h"
+#include "seq/encode.h"
 #include "seq/symbols.h"
 
 #include <stdio.h>
@@ -15,11 +17,16 @@ typedef struct reader {
     rows *r;
     nexus n;
     rows labels;           /* TAXLABELS, as rows without sequences */
+    size_t taxa_blocks;    /* how many there were */
     const char *matrix;    /* the DATA or CHARACTERS block; NULL before it */
+    nexus_token block;     /* its name */
+    nexus_token type;      /* DATATYPE; END where it was not said */
+    const char *holds;     /* what a DATATYPE that is refused means; NULL where it is not refused */
+    const char *instead;   /* and what to do */
     size_t n_taxa;         /* NTAX, 0 while it is not known */
     size_t n_sites;        /* NCHAR */
     const char *n_taxa_at; /* where NTAX was said */
-    bool interleave;
+    bool interleave, no_labels;
     char *name; /* room for a name without its quotes; NULL when there was none yet */
     size_t name_room;
 } reader;
@@ -132,17 +139,47 @@ static int symbol_value(reader *x, const nexus_token *key, char *symbol)
     return ART_OK;
 }
 
-static int check_datatype(reader *x, const nexus_token *key)
+/* The types of data that are refused, and what to do instead. */
+static const struct {
+    const char *type, *holds, *instead;
+} REFUSED[] = {
+    {"protein", "protein sequences", "give the DNA of the same genes"},
+    {"aminoacid", "protein sequences", "give the DNA of the same genes"},
+    {"standard", "morphological or other discrete characters",
+     "use a program with a model for them, or write DATATYPE=DNA if these are nucleotides"},
+    {"restriction", "binary characters", "use a program with a model for them"},
+    {"binary", "binary characters", "use a program with a model for them"},
+    {"continuous", "continuous characters", "use a program with a model for them"},
+    {"codon", "codons", "write them as nucleotides, with DATATYPE=DNA"},
+    {"mixed", "data of several types",
+     "put the sites with nucleotides into a file of their own, with DATATYPE=DNA"},
+    {NULL, "data of a type that is not known here", "write DATATYPE=DNA if these are nucleotides"},
+};
+
+/* A type that is not of nucleotides is remembered, and refused when the matrix has shown what is in
+ * it. */
+static int parse_datatype(reader *x, const nexus_token *key)
 {
-    nexus_token t;
-    char shown[64];
-    int status = need_value(x, key, &t);
-    if (status != ART_OK || nexus_is(&t, "dna") || nexus_is(&t, "rna") ||
-        nexus_is(&t, "nucleotide"))
+    int status = need_value(x, key, &x->type);
+    if (status != ART_OK || nexus_is(&x->type, "dna") || nexus_is(&x->type, "rna") ||
+        nexus_is(&x->type, "nucleotide"))
         return status;
-    return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, &t),
-                      "DATATYPE %s is not supported -- this program reads DNA, RNA and NUCLEOTIDE",
-                      diag_quote(shown, sizeof shown, t.start, t.length));
+    size_t i = 0;
+    while (REFUSED[i].type && !nexus_is(&x->type, REFUSED[i].type))
+        i++;
+    x->holds = REFUSED[i].holds;
+    x->instead = REFUSED[i].instead;
+    nexus_token t;
+    if ((status = nexus_peek(&x->n, &t)) != ART_OK || !nexus_is_mark(&t, '('))
+        return status;
+    do { /* mixed(Standard:1-166,DNA:167-3246) */
+        if ((status = nexus_next(&x->n, &t)) != ART_OK)
+            return status;
+        if (t.kind == NEXUS_END || nexus_is_mark(&t, ';'))
+            return nexus_unexpected(&x->n, &t, "')' after the types of data", "add it");
+    } while (!nexus_is_mark(&t, ')'));
+    x->type.length = (size_t)(t.start + 1 - x->type.start);
+    return ART_OK;
 }
 
 static int check_yes_or_no(reader *x, bool *answer)
@@ -160,22 +197,50 @@ static int check_yes_or_no(reader *x, bool *answer)
 
 typedef struct declared {
     char missing, gap, match; /* 0 where FORMAT does not say */
+    nexus_token equate;       /* its string; END where there is none */
 } declared;
+
+/* A choice that has only one value here: TRANSPOSE=NO, ITEMS=STATES. */
+static int only_value(reader *x, const nexus_token *key, const char *value, const char *fix)
+{
+    nexus_token t;
+    bool found;
+    int status = optional_value(x, &found, &t);
+    if (status != ART_OK || (found && nexus_is(&t, value)))
+        return status;
+    char shown[64];
+    return diag_error(
+        x->n.d, ART_ERR_INPUT, nexus_place(&x->n, key), "%s in FORMAT is not supported -- %s",
+        diag_quote(shown, sizeof shown, key->start,
+                   (size_t)((found ? t.start + t.length : key->start + key->length) - key->start)),
+        fix);
+}
+
+/* LABELS, LABELS=LEFT, LABELS=NO. */
+static int parse_label_choice(reader *x, const nexus_token *key)
+{
+    nexus_token t;
+    bool found;
+    int status = optional_value(x, &found, &t);
+    if (status != ART_OK)
+        return status;
+    x->no_labels = found && nexus_is(&t, "no");
+    if (!found || x->no_labels || nexus_is(&t, "yes") || nexus_is(&t, "left"))
+        return ART_OK;
+    if (nexus_is(&t, "right"))
+        return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, key),
+                          "LABELS=RIGHT in FORMAT is not supported -- write each name before its "
+                          "sequence");
+    return nexus_unexpected(&x->n, &t, "left, right, yes or no", "correct FORMAT");
+}
 
 /* One item of FORMAT. */
 static int parse_format_item(reader *x, const nexus_token *t, declared *s)
 {
     nexus_token value;
     bool answer = false;
-    static const char *const refused[] = {"equate", "nolabels", "transpose",
-                                          "tokens", "items",    "statesformat"};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (nexus_is(t, refused[i]))
-            return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
-                              "%s in FORMAT is not supported -- write the matrix without it",
-                              refused[i]);
     if (nexus_is(t, "datatype"))
-        return check_datatype(x, t);
+        return parse_datatype(x, t);
     if (nexus_is(t, "missing"))
         return symbol_value(x, t, &s->missing);
     if (nexus_is(t, "gap"))
@@ -186,9 +251,83 @@ static int parse_format_item(reader *x, const nexus_token *t, declared *s)
         return check_yes_or_no(x, &x->interleave);
     if (nexus_is(t, "symbols"))
         return need_value(x, t, &value);
-    if (nexus_is(t, "respectcase") || nexus_is(t, "labels"))
+    if (nexus_is(t, "equate"))
+        return need_value(x, t, &s->equate);
+    if (nexus_is(t, "respectcase"))
         return check_yes_or_no(x, &answer);
+    if (nexus_is(t, "labels"))
+        return parse_label_choice(x, t);
+    if (nexus_is(t, "nolabels")) {
+        x->no_labels = true;
+        return ART_OK;
+    }
+    if (nexus_is(t, "transpose"))
+        return only_value(x, t, "no", "write one row for each taxon");
+    if (nexus_is(t, "tokens"))
+        return only_value(x, t, "no", "write each state as one character");
+    if (nexus_is(t, "items"))
+        return only_value(x, t, "states", "write states only");
+    if (nexus_is(t, "statesformat"))
+        return only_value(x, t, "statespresent", "write the states themselves");
+    if (nexus_is(t, "notokens") || nexus_is(t, "notranspose"))
+        return ART_OK;
     return not_part_of(x, t, "FORMAT");
+}
+
+static int wrong_equate(const reader *x, const char *at, const char *end)
+{
+    char shown[48];
+    size_t n = strcspn(at, " \t\n\"");
+    return diag_error(
+        x->n.d, ART_ERR_INPUT, input_place(x->n.in, at),
+        "%s in EQUATE -- write symbol=base or symbol={bases}, such as \"x=A y={CG}\"; "
+        "the symbol must not be a base itself",
+        diag_quote(shown, sizeof shown, at, n < (size_t)(end - at) ? n : (size_t)(end - at)));
+}
+
+/* The state of `A` or `{AG}`; moves *at behind it. 0 if it is neither. */
+static uint8_t equated_state(const reader *x, const char **at, const char *end)
+{
+    const char close = **at == '{' ? '}' : **at == '(' ? ')' : '\0';
+    int state = 0;
+    *at += close != '\0';
+    do {
+        uint16_t symbol = *at < end ? x->r->symbol[(unsigned char)**at] : SYMBOL_BAD;
+        if (symbol == SYMBOL_BAD || symbol == SYMBOL_BLANK || symbol & SYMBOL_MATCH)
+            return 0;
+        state |= symbol & SYMBOL_STATE;
+        ++*at;
+    } while (close && (*at >= end || **at != close));
+    *at += close != '\0';
+    if (state != STATE_GAP && state & STATE_GAP)
+        state = STATE_ANY;
+    return (uint8_t)state;
+}
+
+/* EQUATE="x=A y={CG}": further symbols. Their case counts. */
+static int set_equates(reader *x, const nexus_token *list)
+{
+    const char *at = list->start, *end = at + list->length;
+    for (;;) {
+        while (at < end && strchr(" \t\n,", *at))
+            at++;
+        if (at == end)
+            return ART_OK;
+        const char *item = at;
+        const unsigned char key = (unsigned char)*at++;
+        while (at < end && *at == ' ')
+            at++;
+        if (at >= end || *at++ != '=' || key <= ' ' || key >= 0x7F || strchr("[](){};='\"", key))
+            return wrong_equate(x, item, end);
+        while (at < end && *at == ' ')
+            at++;
+        const uint8_t state = at < end ? equated_state(x, &at, end) : 0;
+        const bool is_base = strchr("ACGTUacgtu", key) != NULL;
+        if (state == 0 || (is_base && state != (x->r->symbol[key] & SYMBOL_STATE)))
+            return wrong_equate(x, item, end);
+        if (!is_base)
+            x->r->symbol[key] = state;
+    }
 }
 
 static int parse_format(reader *x)
@@ -207,7 +346,7 @@ static int parse_format(reader *x)
     symbols_set(x->r->symbol, s.gap, STATE_GAP);
     symbols_set(x->r->symbol, s.missing, STATE_ANY);
     symbols_set(x->r->symbol, s.match, SYMBOL_MATCH);
-    return ART_OK;
+    return s.equate.kind != NEXUS_END && !x->holds ? set_equates(x, &s.equate) : ART_OK;
 }
 
 /* The token as a name, to be used before the next one is asked for; NULL when memory is short. */
@@ -247,8 +386,10 @@ static int parse_sequence(reader *x, size_t number)
     for (;;) {
         const char *start = x->n.at, *p = start;
         size_t left = x->interleave ? SIZE_MAX : x->n_sites - y->length;
-        for (; left > 0 && *p && *p != ';' && *p != '[' && !(x->interleave && *p == '\n'); p++)
+        while (left > 0 && *p && *p != ';' && *p != '[' && !(x->interleave && *p == '\n')) {
             left -= x->r->symbol[(unsigned char)*p] != SYMBOL_BLANK;
+            p = rows_next(x->r, p);
+        }
         int status = rows_piece(x->r, number, start, p);
         x->n.at = p;
         if (status != ART_OK || *p != '[' || left == 0)
@@ -268,9 +409,10 @@ static int check_row_end(reader *x, size_t number)
         return ART_OK;
     const char *set = rows_find_set(x->r, number);
     return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, set ? set : x->n.at),
-                      "sequence %s has more than the %zu characters that NCHAR says -- %s",
+                      "sequence %s has more than the %zu %s that NCHAR says -- %s",
                       diag_quote(shown, sizeof shown, y->name, strlen(y->name)), x->n_sites,
-                      set ? ROWS_SET_HINT
+                      format_noun(x->n_sites, "character", "characters"),
+                      set ? rows_set_hint(x->r)
                           : "correct NCHAR or the sequence, or add INTERLEAVE to FORMAT");
 }
 
@@ -288,13 +430,11 @@ static int check_matrix(reader *x)
     if (x->n_taxa && x->r->count != x->n_taxa)
         return diag_error(
             x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
-            "NTAX is %zu, but the matrix has %zu rows -- correct NTAX or complete the "
-            "matrix",
-            x->n_taxa, x->r->count);
+            "NTAX is %zu, but the matrix has %zu %s -- correct NTAX or complete the matrix",
+            x->n_taxa, x->r->count, format_noun(x->r->count, "row", "rows"));
     int status = rows_expect(x->r, x->n_sites, "NCHAR says",
                              "correct NCHAR or the sequence; an interleaved matrix needs "
-                             "INTERLEAVE in FORMAT",
-                             ADVICE_NONE);
+                             "INTERLEAVE in FORMAT");
     size_t labels = x->labels.count;
     for (size_t i = 0; labels && i < x->r->count && status == ART_OK; i++) {
         const row *y = &x->r->row[i];
@@ -308,45 +448,151 @@ static int check_matrix(reader *x)
     return status;
 }
 
-static int parse_matrix(reader *x)
+/* One row, or one line of it, with its name in front. */
+static int parse_named_row(reader *x, const nexus_token *t)
+{
+    size_t number = x->r->count;
+    int status = add_name(x, x->r, t, x->interleave ? &number : NULL);
+    if (status == ART_OK)
+        status = parse_sequence(x, number);
+    return status == ART_OK ? check_row_end(x, number) : status;
+}
+
+static int read_named_rows(reader *x)
 {
     nexus_token t;
     int status;
-    if (x->n_sites == 0)
-        return diag_error(
-            x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
-            "MATRIX comes before NCHAR is known -- add DIMENSIONS NTAX=... NCHAR=...; before it");
     while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
         if (t.kind == NEXUS_END || is_block_end(x, &t))
             return nexus_unexpected(&x->n, &t, "';' at the end of MATRIX",
                                     "end the matrix with a semicolon");
-        size_t number = x->r->count;
-        status = add_name(x, x->r, &t, x->interleave ? &number : NULL);
-        if (status == ART_OK)
-            status = parse_sequence(x, number);
-        if (status == ART_OK)
-            status = check_row_end(x, number);
-        if (status != ART_OK)
+        if ((status = parse_named_row(x, &t)) != ART_OK)
             return status;
     }
+    return status;
+}
+
+/* Moves to the next character that is not blank and not in a comment. */
+static int skip_blanks(reader *x)
+{
+    int status = ART_OK;
+    while (status == ART_OK && *x->n.at && strchr(" \t\n[", *x->n.at))
+        if (*x->n.at == '[')
+            status = nexus_skip_comment(&x->n);
+        else
+            x->n.at++;
+    return status;
+}
+
+/* NOLABELS: the rows have the names of TAXLABELS, in their order. */
+static int read_unnamed_rows(reader *x)
+{
+    const rows *names = &x->labels;
+    int status = ART_OK;
+    if (names->count == 0 || x->taxa_blocks > 1)
+        return diag_error(
+            x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
+            "the rows have no names (NOLABELS), and there is no one list of TAXLABELS "
+            "before the matrix -- add a TAXA block, or names and LABELS");
+    for (size_t i = 0; i < names->count && status == ART_OK; i++)
+        status =
+            rows_add(x->r, names->row[i].name, strlen(names->row[i].name), names->row[i].at, NULL);
+    for (size_t line = 0; status == ART_OK; line++) {
+        if ((status = skip_blanks(x)) != ART_OK)
+            return status;
+        const char *at = x->n.at;
+        if (*at == ';' || *at == '\0')
+            break;
+        if (!x->interleave && line >= names->count)
+            return diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, at),
+                              "the matrix goes on behind the last of %zu TAXLABELS -- correct "
+                              "TAXLABELS, NCHAR or the matrix",
+                              names->count);
+        status = parse_sequence(x, line % names->count);
+        if (status == ART_OK)
+            status = check_row_end(x, line % names->count);
+    }
+    nexus_token t;
+    if (status == ART_OK && (status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';'))
+        status = nexus_unexpected(&x->n, &t, "';' at the end of MATRIX",
+                                  "end the matrix with a semicolon");
+    return status;
+}
+
+static int read_rows(reader *x)
+{
+    return x->no_labels ? read_unnamed_rows(x) : read_named_rows(x);
+}
+
+/* The matrix holds something else than nucleotides: says what, and shows the first character that
+ * proves it. The matrix is read for that only, whatever else is wrong with it. */
+static int refuse_type(reader *x)
+{
+    diag *d = x->n.d;
+    const char *at = NULL;
+    size_t number = 0, site = 0;
+    char type[96], block[24], what[24], name[96], example[256] = "";
+    x->n.d = x->r->d = x->labels.d = NULL;
+    int status = read_rows(x);
+    x->n.d = x->r->d = x->labels.d = d;
+    if (status == ART_ERR_NOMEM)
+        return status;
+    if (rows_first_invalid(x->r, &at, &number, &site)) {
+        const diag_place place = input_place(x->n.in, at);
+        const char *of = x->r->row[number].name;
+        snprintf(example, sizeof example,
+                 "; the first that is no nucleotide is %s at site %zu of sequence %s (line %zu, "
+                 "column %zu)",
+                 diag_quote(what, sizeof what, at, 1), site,
+                 diag_quote(name, sizeof name, of, strlen(of)), place.line, place.column);
+    }
+    return diag_error(
+        d, ART_ERR_INPUT, nexus_place(&x->n, &x->type),
+        "block %s has DATATYPE %s: %s%s -- this program analyses nucleotides only; %s",
+        diag_quote(block, sizeof block, x->block.start, x->block.length),
+        diag_quote(type, sizeof type, x->type.start, x->type.length), x->holds, example,
+        x->instead);
+}
+
+static int parse_matrix(reader *x)
+{
+    char block[24];
+    if (x->n_sites == 0)
+        return diag_error(
+            x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
+            "MATRIX comes before NCHAR is known -- add DIMENSIONS NTAX=... NCHAR=...; before it");
+    if (x->holds)
+        return refuse_type(x);
+    diag_quote(block, sizeof block, x->block.start, x->block.length);
+    snprintf(x->r->about, sizeof x->r->about, "block %s%s", block,
+             x->type.kind == NEXUS_END ? " (no DATATYPE, which means STANDARD)" : "");
+    int status = read_rows(x);
     return status == ART_OK ? check_matrix(x) : status;
 }
 
+/* TAXLABELS. With several TAXA blocks, the matrix may be of any of them. */
 static int parse_labels(reader *x)
 {
+    const size_t before = x->labels.count;
+    size_t listed = 0;
     nexus_token t;
     int status;
     while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
+        size_t found = 0;
         if (is_block_end(x, &t))
             return nexus_unexpected(&x->n, &t, "';' at the end of TAXLABELS",
                                     "end it with a semicolon");
-        if ((status = add_name(x, &x->labels, &t, NULL)) != ART_OK)
+        const size_t count = x->labels.count;
+        if ((status = add_name(x, &x->labels, &t, &found)) != ART_OK)
             return status;
+        if (found >= before && found < count)
+            return add_name(x, &x->labels, &t, NULL); /* says that it is the second one */
+        listed++;
     }
-    if (status == ART_OK && x->n_taxa && x->labels.count != x->n_taxa)
+    if (status == ART_OK && x->n_taxa && listed != x->n_taxa)
         status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
-                            "NTAX is %zu, but there are %zu TAXLABELS -- correct one of them",
-                            x->n_taxa, x->labels.count);
+                            "NTAX is %zu, but there %s %zu TAXLABELS -- correct one of them",
+                            x->n_taxa, format_noun(listed, "is", "are"), listed);
     return status;
 }
 
@@ -399,7 +645,7 @@ static int parse_block(reader *x)
     nexus_token t;
     int status;
     while ((status = nexus_next(&x->n, &t)) == ART_OK) {
-        if (nexus_is_mark(&t, ';'))
+        if (nexus_is_mark(&t, ';') || nexus_skip_hash_line(&x->n, &t))
             continue;
         if (nexus_is(&t, "end") || nexus_is(&t, "endblock"))
             return expect_end(x, "END");
@@ -415,12 +661,14 @@ static int parse_block(reader *x)
 static int parse_data(reader *x, const nexus_token *name)
 {
     if (x->matrix)
-        return diag_error(
-            x->n.d, ART_ERR_INPUT, nexus_place(&x->n, name),
-            "a second DATA or CHARACTERS block, after the one on line %zu -- keep one "
-            "of them",
-            input_place(x->n.in, x->matrix).line);
+        return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, name),
+                          "a second DATA or CHARACTERS block, after the one on line %zu -- several "
+                          "blocks (partitions) are not supported; keep the one to be analysed",
+                          input_place(x->n.in, x->matrix).line);
     x->matrix = name->from;
+    x->block = *name;
+    if (x->taxa_blocks > 1)
+        x->n_taxa = 0; /* it is not known of which of them the matrix is */
     int status = parse_block(x);
     if (status == ART_OK && x->r->count == 0)
         status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->matrix),
@@ -429,7 +677,15 @@ static int parse_data(reader *x, const nexus_token *name)
     return status;
 }
 
-static int pass_over(reader *x, const nexus_token *name)
+static int parse_taxa(reader *x)
+{
+    x->n_taxa = 0;
+    x->taxa_blocks++;
+    return parse_block(x);
+}
+
+/* Says that a block is skipped, and why. */
+static void note_skipped(const reader *x, const nexus_token *name)
 {
     static const char *const programs[] = {"mrbayes", "paup",  "beast", "garli",
                                            "hyphy",   "raxml", "iqtree"};
@@ -441,9 +697,36 @@ static int pass_over(reader *x, const nexus_token *name)
     if (commands)
         diag_note(x->n.d, nexus_place(&x->n, name),
                   "block %s has commands for another program; they are not executed", shown);
+    else if (nexus_is(name, "sets"))
+        diag_note(x->n.d, nexus_place(&x->n, name),
+                  "block %s is ignored: sets and partitions of sites are not used, all sites have "
+                  "one model",
+                  shown);
     else
         diag_note(x->n.d, nexus_place(&x->n, name), "block %s is not used and is ignored", shown);
-    return nexus_skip_block(&x->n);
+}
+
+/* What is wrong in a block that is skipped does not matter, unless it may hide the matrix. */
+static int pass_over(reader *x, const nexus_token *name)
+{
+    char shown[64];
+    const nexus start = x->n;
+    x->n.d = NULL;
+    int status = nexus_skip_block(&x->n);
+    x->n.d = start.d;
+    if (status == ART_ERR_INPUT && !x->matrix) {
+        x->n = start;
+        return nexus_skip_block(&x->n);
+    }
+    if (status == ART_OK)
+        note_skipped(x, name);
+    if (status != ART_ERR_INPUT)
+        return status;
+    diag_note(x->n.d, nexus_place(&x->n, name),
+              "block %s is not closed by END;, so everything behind its beginning is ignored",
+              diag_quote(shown, sizeof shown, name->start, name->length));
+    x->n.at = x->n.in->text + x->n.in->length;
+    return ART_OK;
 }
 
 static int parse_blocks(reader *x)
@@ -453,7 +736,7 @@ static int parse_blocks(reader *x)
     if (status == ART_OK && !nexus_is(&t, "#NEXUS"))
         return nexus_unexpected(&x->n, &t, "#NEXUS", "a NEXUS file must begin with it");
     while (status == ART_OK && (status = nexus_next(&x->n, &t)) == ART_OK && t.kind != NEXUS_END) {
-        if (nexus_is_mark(&t, ';'))
+        if (nexus_is_mark(&t, ';') || nexus_skip_hash_line(&x->n, &t))
             continue;
         if (!nexus_is(&t, "begin")) {
             char shown[64];
@@ -470,7 +753,7 @@ static int parse_blocks(reader *x)
         if (nexus_is(&name, "data") || nexus_is(&name, "characters"))
             status = parse_data(x, &name);
         else if (nexus_is(&name, "taxa"))
-            status = parse_block(x);
+            status = parse_taxa(x);
         else
             status = pass_over(x, &name);
     }
@@ -480,6 +763,7 @@ static int parse_blocks(reader *x)
 int nexus_data_parse(rows *r)
 {
     reader x = {.r = r};
+    r->sets = true;
     nexus_init(&x.n, r->in, NEXUS_PUNCTUATION, r->d);
     rows_init(&x.labels, r->in, r->d);
     r->symbol['.'] = SYMBOL_BAD; /* it would be the match character, and must be declared */

@@ -12,8 +12,9 @@
 
 #include "seq/rows.h"
 
-/* Adds all rows. Relaxed: the name ends at the first blank. Strict: it is the first ten
- * bytes of the line, blanks around it dropped. */
+/* Adds all rows. Relaxed: the name ends at the first blank. Strict: it is the first ten bytes of
+ * the line, blanks around it dropped. A file that fits only as strict PHYLIP is read so, with a
+ * note, even if strict is false. */
 int phylip_parse(rows *r, bool strict);
 
 #endif

@@ -1,9 +1,11 @@
 #include "seq/rows.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "io/taxon_name.h"
 #include "seq/symbols.h"
 
 #include <stdio.h>
@@ -12,13 +14,13 @@
 
 static bool has_name(const void *items, uint32_t item, const void *name)
 {
-    const rows *r = items;
-    return strcmp(r->row[item].name, name) == 0;
+    const char *known = ((const rows *)items)->row[item].name;
+    return taxon_name_same(known, strlen(known), name, strlen(name));
 }
 
 void rows_init(rows *r, const input *in, diag *d)
 {
-    *r = (rows){.in = in, .d = d};
+    *r = (rows){.in = in, .d = d, .about = "the alignment"};
     symbols_init(r->symbol);
 }
 
@@ -72,6 +74,25 @@ static int check_name(const rows *r, const char *name, size_t n, const char *at)
     return ART_OK;
 }
 
+/* The name of a row that has been used already, perhaps in another spelling. */
+static int used_twice(const rows *r, const char *name, size_t n, const char *at, size_t found)
+{
+    char first[96], second[96];
+    const char *known = r->row[found].name;
+    const size_t line = input_place(r->in, r->row[found].at).line;
+    diag_quote(first, sizeof first, known, strlen(known));
+    diag_quote(second, sizeof second, name, n);
+    if (memcmp(known, name, n) == 0)
+        return diag_error(
+            r->d, ART_ERR_INPUT, input_place(r->in, at),
+            "the name %s was used already on line %zu -- give each sequence a unique name", second,
+            line);
+    return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, at),
+                      "%s and %s (line %zu) differ only in blanks and underscores, which tree "
+                      "files treat as the same -- rename one of them",
+                      first, second, line);
+}
+
 int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
 {
     n = cut_name(r, name, n, at);
@@ -87,22 +108,33 @@ int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again)
     if (!new->name)
         return ART_ERR_NOMEM;
     uint32_t found;
-    status = hash_index_intern(&r->names, &found, (uint32_t)r->count, hash_bytes(name, n), has_name,
-                               r, new->name);
+    status = hash_index_intern(&r->names, &found, (uint32_t)r->count, taxon_name_hash(name, n),
+                               has_name, r, new->name);
     if (again)
         *again = found;
     if (!status && found == r->count) {
         r->count++;
         return ART_OK;
     }
-    char shown[96];
     free(new->name);
-    if (status || again)
-        return status;
-    return diag_error(
-        r->d, ART_ERR_INPUT, input_place(r->in, at),
-        "the name %s was used already on line %zu -- give each sequence a unique name",
-        diag_quote(shown, sizeof shown, name, n), input_place(r->in, r->row[found].at).line);
+    return status || again ? status : used_twice(r, name, n, at, found);
+}
+
+const char *rows_next(const rows *r, const char *at)
+{
+    if (!r->sets || (*at != '{' && *at != '(') || r->symbol[(unsigned char)*at] != SYMBOL_BAD)
+        return at + 1;
+    const char *close = at + 1 + strcspn(at + 1, "{}()[];\n");
+    return *close == (*at == '{' ? '}' : ')') ? close + 1 : at + 1;
+}
+
+/* Characters of a piece in which there may be sets. */
+static size_t count_with_sets(const rows *r, const char *start, const char *end)
+{
+    size_t n = 0;
+    for (const char *p = start; p < end; p = rows_next(r, p))
+        n += *p != ' ' && *p != '\t' && *p != '\n';
+    return n;
 }
 
 int rows_piece(rows *r, size_t number, const char *start, const char *end)
@@ -112,43 +144,61 @@ int rows_piece(rows *r, size_t number, const char *start, const char *end)
         return ART_ERR_NOMEM;
     r->piece = grown;
     size_t n = 0;
-    for (const char *p = start; p < end; p++)
-        n += (*p != ' ') & (*p != '\t') & (*p != '\n');
+    if (r->sets)
+        n = count_with_sets(r, start, end);
+    else
+        for (const char *p = start; p < end; p++)
+            n += (*p != ' ') & (*p != '\t') & (*p != '\n');
     r->piece[r->n_pieces++] = (piece){(uint32_t)number, start, end};
     r->row[number].length += n;
     return ART_OK;
 }
 
-const char ROWS_SET_HINT[] = "write a set of bases as its IUPAC code, for example M for {AC}";
+const char *rows_set_hint(const rows *r)
+{
+    return r->sets ? "close the set of bases, on the same line"
+                   : "write a set of bases as its IUPAC code, for example M for {AC}";
+}
 
 const char *rows_find_set(const rows *r, size_t number)
 {
     for (size_t i = 0; i < r->n_pieces; i++)
         if (r->piece[i].row == number)
-            for (const char *at = r->piece[i].start; at < r->piece[i].end; at++)
-                if (*at == '{' || *at == '(')
+            for (const char *at = r->piece[i].start; at < r->piece[i].end; at = rows_next(r, at))
+                if ((*at == '{' || *at == '(') && rows_next(r, at) == at + 1)
                     return at;
     return NULL;
 }
 
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
-                diag_advice advice)
+static bool all_have(const rows *r, size_t length)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->row[i].length != length)
+            return false;
+    return true;
+}
+
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint)
 {
     int status = ART_OK;
     char shown[96], has[48];
     int wrong = 0;
+    const size_t usual = r->count ? r->row[0].length : 0;
+    if (r->count > 1 && usual && usual != length && all_have(r, usual) && !rows_find_set(r, 0))
+        return diag_error(r->d, ART_ERR_INPUT, input_place(r->in, r->row[0].at),
+                          "all %zu sequences have %zu %s where %s %zu -- %s", r->count, usual,
+                          format_noun(usual, "character", "characters"), said_by, length, hint);
     for (size_t i = 0; i < r->count; i++) {
         const row *x = &r->row[i];
         if (x->length == length)
             continue;
-        snprintf(has, sizeof has, x->length ? "has %zu characters" : "is empty", x->length);
+        snprintf(has, sizeof has, x->length ? "has %zu %s" : "is empty", x->length,
+                 format_noun(x->length, "character", "characters"));
         const char *set = wrong++ < DIAG_KEEP ? rows_find_set(r, i) : NULL; /* others are counted */
         status = diag_error(r->d, ART_ERR_INPUT, input_place(r->in, set ? set : x->at),
                             "sequence %s %s where %s %zu -- %s",
                             diag_quote(shown, sizeof shown, x->name, strlen(x->name)), has, said_by,
-                            length, set ? ROWS_SET_HINT : hint);
-        if (!set && wrong <= DIAG_KEEP)
-            diag_advise(r->d, advice);
+                            length, set ? rows_set_hint(r) : hint);
     }
     return status;
 }
@@ -167,78 +217,53 @@ static size_t usual_length(const rows *r)
     return 2 * agree > r->count ? length : r->row[0].length;
 }
 
-/* Names seen through a table that makes some characters equal. */
-typedef struct folded {
-    const rows *r;
-    unsigned char fold[256];
-} folded;
-
-static bool has_folded(const void *items, uint32_t item, const void *name)
+/* Equal but for upper and lower case (of ASCII letters), blanks and underscores. */
+static bool has_letters(const void *items, uint32_t item, const void *lower)
 {
-    const folded *f = items;
-    const char *x = f->r->row[item].name, *y = name;
-    while (*x && f->fold[(unsigned char)*x] == f->fold[(unsigned char)*y])
-        x++, y++;
-    return *x == *y;
+    const char *const *known = items;
+    return strcmp(known[item], lower) == 0;
 }
 
-static uint64_t hash_folded(const folded *f, const char *name)
+/* The names in lower case, [count]: one block of texts behind the pointers. NULL when memory is
+ * short. */
+static char **lower_names(const rows *r)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++)
-        hash = (hash ^ f->fold[(unsigned char)*name]) * 0x100000001b3u;
-    return hash_mix(hash);
-}
-
-/* The pairs of names that are equal through the table: *pairs of them, the first one in
- * pair[0], pair[1]. */
-static int find_folded(size_t *pairs, uint32_t pair[2], const folded *f)
-{
-    hash_index seen = {0};
-    int status = ART_OK;
-    *pairs = 0;
-    for (uint32_t i = 0; i < f->r->count && status == ART_OK; i++) {
-        const char *name = f->r->row[i].name;
-        uint32_t first;
-        status = hash_index_intern(&seen, &first, i, hash_folded(f, name), has_folded, f, name);
-        if (!status && first != i && (*pairs)++ == 0) {
-            pair[0] = first;
-            pair[1] = i;
-        }
+    size_t bytes = r->count * sizeof(char *);
+    for (size_t i = 0; i < r->count; i++)
+        bytes += strlen(r->row[i].name) + 1;
+    char **lower = mem_zeros(bytes, 1);
+    char *at = lower ? (char *)(lower + r->count) : NULL;
+    for (size_t i = 0; lower && i < r->count; i++) {
+        lower[i] = at;
+        for (const char *c = r->row[i].name; *c; c++)
+            *at++ = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c == '_' ? ' ' : *c;
+        at++;
     }
-    hash_index_free(&seen);
-    return status;
+    return lower;
 }
 
-static int check_similar_names(const rows *r)
+static int warn_of_case(const rows *r)
 {
-    folded f = {.r = r};
-    size_t pairs;
-    uint32_t pair[2];
-    char first[96], second[96];
-    for (int c = 0; c < 256; c++)
-        f.fold[c] = (unsigned char)(c == '_' ? ' ' : c);
-    int status = find_folded(&pairs, pair, &f);
+    char **lower = lower_names(r), first[96], second[96];
+    hash_index seen = {0};
+    size_t pairs = 0;
+    uint32_t a = 0, b = 0, same;
+    int status = lower ? ART_OK : ART_ERR_NOMEM;
+    for (uint32_t i = 0; i < r->count && status == ART_OK; i++) {
+        status = hash_index_intern(&seen, &same, i, hash_bytes(lower[i], strlen(lower[i])),
+                                   has_letters, lower, lower[i]);
+        if (!status && same != i && pairs++ == 0)
+            a = same, b = i;
+    }
     if (status == ART_OK && pairs > 0)
-        return diag_error(
-            r->d, ART_ERR_INPUT, input_place(r->in, r->row[pair[1]].at),
-            "%s and %s (%zu such pairs) differ only in spaces and underscores, which tree files "
-            "treat as the same -- rename one of them",
-            diag_quote(first, sizeof first, r->row[pair[0]].name, strlen(r->row[pair[0]].name)),
-            diag_quote(second, sizeof second, r->row[pair[1]].name, strlen(r->row[pair[1]].name)),
-            pairs);
-    for (int c = 'A'; c <= 'Z'; c++)
-        f.fold[c] = (unsigned char)(c - 'A' + 'a');
-    if (status == ART_OK)
-        status = find_folded(&pairs, pair, &f);
-    if (status == ART_OK && pairs > 0)
-        diag_warning(
-            r->d, input_place(r->in, r->row[pair[1]].at),
-            "%s and %s (%zu such pairs) differ only in upper and lower case -- some programs treat "
-            "them as the same name",
-            diag_quote(first, sizeof first, r->row[pair[0]].name, strlen(r->row[pair[0]].name)),
-            diag_quote(second, sizeof second, r->row[pair[1]].name, strlen(r->row[pair[1]].name)),
-            pairs);
+        diag_warning(r->d, input_place(r->in, r->row[b].at),
+                     "%s and %s (%zu such %s) differ only in upper and lower case -- some "
+                     "programs treat them as the same name",
+                     diag_quote(first, sizeof first, r->row[a].name, strlen(r->row[a].name)),
+                     diag_quote(second, sizeof second, r->row[b].name, strlen(r->row[b].name)),
+                     pairs, format_noun(pairs, "pair", "pairs"));
+    hash_index_free(&seen);
+    free(lower);
     return status;
 }
 
@@ -246,14 +271,14 @@ int rows_check(const rows *r, size_t *length)
 {
     if (r->count < 3)
         return diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
-                          "%zu sequence%s -- a tree needs at least 3", r->count,
-                          r->count == 1 ? "" : "s");
+                          "%zu %s -- a tree needs at least 3", r->count,
+                          format_noun(r->count, "sequence", "sequences"));
     *length = usual_length(r);
     int status =
         rows_expect(r, *length, *length == r->row[0].length ? "the first has" : "most have",
-                    "align the sequences, or complete the file", ADVICE_NONE);
+                    "align the sequences, or complete the file");
     if (status == ART_OK && *length == 0)
         status = diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
                             "the alignment has no sites -- all the sequences are empty");
-    return status == ART_OK ? check_similar_names(r) : status;
+    return status == ART_OK ? warn_of_case(r) : status;
 }

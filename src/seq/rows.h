@@ -1,5 +1,5 @@
-/* rows.h: the result of the readers of FASTA, PHYLIP and NEXUS: the names, and where in the text
- * the characters of each sequence are.
+/* rows.h: the result of the readers of alignments: the names, and where in the text the characters
+ * of each sequence are.
  *
  * A reader only determines the structure of its file. It calls rows_add for a name and rows_piece
  * for every stretch of text that belongs to a row; the stretches are not copied. The steps common
@@ -26,6 +26,8 @@ typedef struct row {
     size_t bad_site;
     uint32_t protein; /* letters that occur only in proteins, one bit each */
     size_t protein_count;
+    size_t digits, known; /* digits, and characters that are not gaps or unknown; counted where
+                             something is invalid */
 } row;
 
 typedef struct piece {
@@ -42,6 +44,8 @@ typedef struct rows {
     size_t n_pieces, piece_room;
     hash_index names;
     uint16_t symbol[256]; /* symbols.h; a reader may change it */
+    bool sets;            /* {CG} or (CG) is one character; a reader may set it */
+    char about[96];       /* what holds the rows, for messages: "the alignment" */
 } rows;
 
 void rows_init(rows *r, const input *in, diag *d);
@@ -52,25 +56,30 @@ void rows_clear(rows *r);
 
 /* Adds a row and takes a copy of the name (n bytes at name; `at` is its place in the text). A
  * control character ends the name, with a warning. ART_ERR_INPUT if it is empty, too long, or not
- * UTF-8. A duplicate name is an error if again is NULL; otherwise no row is added and *again is the
- * number of the row with this name (for a new name, of the new row). */
+ * UTF-8. A duplicate name, by the rule of io/taxon_name.h, is an error if again is NULL; otherwise
+ * no row is added and *again is the number of the row with this name (for a new name, of the new
+ * row). */
 int rows_add(rows *r, const char *name, size_t n, const char *at, size_t *again);
 
 /* The next piece of a row. */
 int rows_piece(rows *r, size_t number, const char *start, const char *end);
 
-/* The first set of bases, {AC} or (AC), in a row; NULL if there is none. O(text). And how to
- * write it. */
+/* Behind the character at `at`, which is one byte, or a whole set where sets are allowed and it is
+ * closed on its line. A bracket that the table of symbols gives a meaning opens no set. */
+const char *rows_next(const rows *r, const char *at);
+
+/* The first set of bases, {AC} or (AC), in a row that its format does not have, or that is not
+ * closed; NULL if there is none. O(text). And what to do about it. */
 const char *rows_find_set(const rows *r, size_t number);
-extern const char ROWS_SET_HINT[];
+const char *rows_set_hint(const rows *r);
 
-/* Every row must have this many characters: one error for each row that does not, with the hint, or
- * with the hint about sets of bases if the row has one. advice belongs to the hint. */
-int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint,
-                diag_advice advice);
+/* Every row must have this many characters: one error for each row that does not, or one
+ * for all where they agree, with the hint, or
+ * with the hint about sets of bases if the row has one. */
+int rows_expect(const rows *r, size_t length, const char *said_by, const char *hint);
 
-/* At least three rows, none empty, all of one length, no two names that tree files would treat as
- * the same. Sets *length to the number of sites. */
+/* At least three rows, none empty, all of one length; a warning for names that differ only in case.
+ * Sets *length to the number of sites. */
 int rows_check(const rows *r, size_t *length);
 
 #endif

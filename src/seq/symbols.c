@@ -20,6 +20,12 @@ void symbols_set(uint16_t symbol[256], char c, int meaning)
         symbol[(unsigned char)(c - 'a' + 'A')] = (uint16_t)meaning;
 }
 
+void symbols_dots_are_gaps(uint16_t symbol[256])
+{
+    symbols_set(symbol, '.', STATE_GAP);
+    symbols_set(symbol, '~', STATE_GAP);
+}
+
 void symbols_init(uint16_t symbol[256])
 {
     for (int c = 0; c < 256; c++)

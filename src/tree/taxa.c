@@ -1,8 +1,8 @@
 #include "tree/taxa.h"
 
 #include "artreeformer.h"
-#include "base/hash.h"
 #include "base/mem.h"
+#include "io/taxon_name.h"
 #include "tree/topology.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool has_name(const void *items, uint32_t item, const void *key)
 {
     const char *name = ((const taxa *)items)->name[item];
     const text *wanted = key;
-    return strlen(name) == wanted->length && memcmp(name, wanted->at, wanted->length) == 0;
+    return taxon_name_same(name, strlen(name), wanted->at, wanted->length);
 }
 
 /* Room for one more name. */
@@ -65,7 +65,7 @@ int taxa_add(taxa *t, const char *name, size_t length)
     char *copy = mem_text(name, length);
     if (!copy)
         return ART_ERR_NOMEM;
-    hash_index_insert(&t->index, (uint32_t)t->count, hash_bytes(name, length));
+    hash_index_insert(&t->index, (uint32_t)t->count, taxon_name_hash(name, length));
     t->name[t->count++] = copy;
     return ART_OK;
 }
@@ -73,7 +73,7 @@ int taxa_add(taxa *t, const char *name, size_t length)
 int32_t taxa_find(const taxa *t, const char *name, size_t length)
 {
     const text wanted = {name, length};
-    return (int32_t)hash_index_find(&t->index, hash_bytes(name, length), has_name, t, &wanted);
+    return (int32_t)hash_index_find(&t->index, taxon_name_hash(name, length), has_name, t, &wanted);
 }
 
 typedef struct entry {
@@ -97,7 +97,7 @@ int taxa_sort(taxa *t, int32_t *moved)
     hash_index_clear(&t->index);
     for (int32_t i = 0; i < t->count; i++) {
         t->name[i] = e[i].name;
-        hash_index_insert(&t->index, (uint32_t)i, hash_bytes(e[i].name, strlen(e[i].name)));
+        hash_index_insert(&t->index, (uint32_t)i, taxon_name_hash(e[i].name, strlen(e[i].name)));
         if (moved)
             moved[e[i].index] = i;
     }
@@ -121,7 +121,7 @@ bool taxa_equal(const taxa *a, const taxa *b)
     if (a->count != b->count)
         return false;
     for (int32_t i = 0; i < a->count; i++)
-        if (strcmp(a->name[i], b->name[i]) != 0)
+        if (!taxon_name_same(a->name[i], strlen(a->name[i]), b->name[i], strlen(b->name[i])))
             return false;
     return true;
 }
@@ -151,30 +151,6 @@ static int32_t report_missing(const taxa *a, const char *in_a, const taxa *b, co
                    diag_quote(quoted, sizeof quoted, name, strlen(name)), in_a, in_b);
     }
     return missing;
-}
-
-int taxa_similar(int32_t pair[2], const taxa *t)
-{
-    taxa folded;
-    taxa_init(&folded);
-    pair[0] = pair[1] = -1;
-    int status = ART_OK;
-    for (int32_t i = 0; i < t->count && !status && pair[0] < 0; i++) {
-        const size_t n = strlen(t->name[i]);
-        char *name = mem_text(t->name[i], n);
-        for (char *at = name; at && (at = strchr(at, ' ')); at++)
-            *at = '_';
-        const int32_t first = name ? taxa_find(&folded, name, n) : -1;
-        if (!name)
-            status = ART_ERR_NOMEM;
-        else if (first < 0)
-            status = taxa_add(&folded, name, n);
-        else
-            pair[0] = first, pair[1] = i;
-        free(name);
-    }
-    taxa_free(&folded);
-    return status;
 }
 
 int taxa_compare(const taxa *found, const char *found_in, const taxa *expected,

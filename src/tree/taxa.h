@@ -8,7 +8,8 @@
  *     int32_t i = taxa_find(&t, name, length);
  *     taxa_free(&t);
  *
- * Names are compared byte by byte: no case folding, trimming or renaming. */
+ * Names are compared by the rule of io/taxon_name.h: underscore and blank are the same, every other
+ * byte counts. They keep the spelling with which they were added. */
 #ifndef TREE_TAXA_H
 #define TREE_TAXA_H
 
@@ -25,7 +26,8 @@ typedef struct taxa {
 void taxa_init(taxa *t);
 void taxa_free(taxa *t); /* safe on a zeroed, half-built or freed one */
 
-/* Adds a copy of a name at the end. ART_ERR_INPUT if it is already in the set or contains a NUL;
+/* Adds a copy of a name at the end. ART_ERR_INPUT if it is already in the set, perhaps in
+ * another spelling, or contains a NUL;
  * the set is then unchanged. O(length). */
 int taxa_add(taxa *t, const char *name, size_t length);
 
@@ -45,10 +47,6 @@ bool taxa_equal(const taxa *a, const taxa *b);
 /* Sets index[i] to the number in `to` of name i of `from`, or -1 if it is not there. Returns how
  * many names of `from` were found. */
 int32_t taxa_map(int32_t *index, const taxa *from, const taxa *to);
-
-/* The first two names that differ only in spaces and underscores, which tree files treat as the
- * same; -1 if there are none. ART_ERR_NOMEM. */
-int taxa_similar(int32_t pair[2], const taxa *t);
 
 /* ART_OK if `found` and `expected` hold the same names, in any order; otherwise ART_ERR_MISMATCH,
  * with one error for every name that occurs in only one of them. The two are called found_in and

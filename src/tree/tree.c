@@ -271,15 +271,23 @@ int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
         const newick_node *node = &n->node[i];
         if (node->n_children)
             continue;
-        char shown[128];
+        char shown[128], first[128];
         size_t length;
         const char *label = newick_label(n, node, &length);
+        const int32_t known = taxa_find(names, label, length);
         if (utf8_invalid(label, length) < length)
             status = diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
                                 "the name %s is not valid UTF-8 -- save the file as UTF-8",
                                 diag_quote(shown, sizeof shown, label, length));
-        else if (taxa_find(names, label, length) < 0)
+        else if (known < 0)
             status = taxa_add(names, label, length);
+        else if (memcmp(names->name[known], label, length) != 0)
+            status = diag_error(
+                d, ART_ERR_INPUT, input_place(in, node->from),
+                "%s and %s differ only in blanks and underscores, which tree files treat as the "
+                "same -- rename one of them",
+                diag_quote(first, sizeof first, names->name[known], strlen(names->name[known])),
+                diag_quote(shown, sizeof shown, label, length));
     }
     return status;
 }

@@ -40,22 +40,6 @@ static int order_taxa(tree_file *f, const tree_options *o, diag *d)
     return status;
 }
 
-static int refuse_similar(const tree_file *f, diag *d)
-{
-    const taxa *names = f->taxa;
-    int32_t pair[2];
-    char first[96], second[96];
-    int status = taxa_similar(pair, names);
-    if (!status && pair[0] >= 0)
-        status = diag_error(
-            d, ART_ERR_INPUT, input_file(&f->in),
-            "%s and %s differ only in spaces and underscores, which tree files treat as the same "
-            "-- rename one of them",
-            diag_quote(first, sizeof first, names->name[pair[0]], strlen(names->name[pair[0]])),
-            diag_quote(second, sizeof second, names->name[pair[1]], strlen(names->name[pair[1]])));
-    return status;
-}
-
 /* The taxa are the given ones, those that the file lists, or those of its first tree. */
 static int settle_taxa(tree_file *f, const tree_options *o, diag *d)
 {
@@ -78,8 +62,7 @@ static int settle_taxa(tree_file *f, const tree_options *o, diag *d)
         return diag_error(d, ART_ERR_INPUT, input_file(&f->in),
                           "the trees have %d different taxa -- at least 3 are needed",
                           f->taxa->count);
-    int status = refuse_similar(f, d);
-    return status ? status : order_taxa(f, o, d);
+    return order_taxa(f, o, d);
 }
 
 static bool named(const tree_file *f, const char *suffix)

@@ -58,7 +58,7 @@ static const option OPTIONS[] = {
     OPTION_FILES(
         settings, truth, "--truth", LOCAL,
         "samples of a reference distribution; the divergence from it is monitored during the fit"),
-    OPTION_INT(settings, truth_every, "--truth-every", OPTIONAL, 1, 4e9,
+    OPTION_INT(settings, truth_every, "--truth-every", EXPERT, 1, 4e9,
                "steps between two such measurements, which are made only at lines of the metrics"),
     OPTION_CHOICE(settings, order, "--order", OPTIONAL, "names|sharing",
                   "order in which taxa are attached: lexicographic, or chosen so that the trees "
@@ -66,13 +66,13 @@ static const option OPTIONS[] = {
     OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
-    OPTION_INT(settings, batch, "--batch", OPTIONAL, 1, 1e6, "trees per step"),
-    OPTION_CHOICE(settings, picks, "--picks", OPTIONAL, "independent|systematic",
+    OPTION_INT(settings, batch, "--batch", EXPERT, 1, 1e6, "trees per step"),
+    OPTION_CHOICE(settings, picks, "--picks", EXPERT, "independent|systematic",
                   "how these trees are drawn from the sample: independently, or by systematic "
                   "sampling, which has less noise"),
-    OPTION_REAL(settings, average, "--average", OPTIONAL, 0, 0.9999999,
+    OPTION_REAL(settings, average, "--average", EXPERT, 0, 0.9999999,
                 "decay per step of the moving average of the weights; 0 for no average"),
-    OPTION_INT(settings, average_from, "--average-from", OPTIONAL, 0, 4e9,
+    OPTION_INT(settings, average_from, "--average-from", EXPERT, 0, 4e9,
                "step at which averaging starts"),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),

@@ -122,31 +122,30 @@ static const option OPTIONS[] = {
         settings, model, "-m --model", OPTIONAL, "MODEL",
         "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
         "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
-    OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
+    OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
     OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
     OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
-    OPTION_HEADING("Method"),
+    OPTION_EXPERT_HEADING("Method"),
     OPTION_CHOICE(settings, method, "--method", OPTIONAL, "collapsed|vbpi",
                   "collapsed: branch lengths integrated out, topologies explored and learned; "
                   "vbpi: topologies and lengths learned together, as published"),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
                "hidden size of the branch-length model"),
-    OPTION_HEADING("Collapsed"),
+    OPTION_EXPERT_HEADING("Collapsed"),
     OPTION_INCLUDE(settings, collapsed, COLLAPSED_OPTIONS),
-    OPTION_HEADING("VBPI"),
+    OPTION_EXPERT_HEADING("VBPI"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, branch, BRANCH_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
-    OPTION_HEADING("Evaluation"),
-    OPTION_INCLUDE(settings, common, COMMON_SEED),
-    OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
-    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
+    OPTION_EXPERT_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
+    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
@@ -374,15 +373,13 @@ const command infer_command = {
     .name = "infer",
     .summary = "Bayesian inference of topology and branch lengths (the main job)",
     .description =
-        "Learns the posterior distribution of trees given an alignment: a probability "
-        "for every topology and a density of branch lengths, from which the log "
-        "marginal likelihood (evidence), tree and split probabilities, a consensus and "
-        "a sample of trees follow. A concentrated posterior is held by a table of trees, to which "
-        "a network is fitted; a diffuse one, or one of very many taxa, is found by Markov chains "
-        "over topologies and a density of clades, without a network. The log says which way was "
-        "chosen and why. The first line after the run, the report and the JSON file "
-        "say whether it has converged; if not, standard errors are not given. If a run "
-        "is stopped, the same command resumes it.",
+        "Finds the posterior distribution of trees given an alignment: probabilities of topologies "
+        "and splits, branch lengths, a consensus, a sample of trees, and the log marginal "
+        "likelihood (evidence). How to find it, with a table of trees and a network or with Markov "
+        "chains, is chosen by itself and said in the log. The first line after the run says "
+        "whether "
+        "it has converged; if not, standard errors are not given. If a run is stopped, the same "
+        "command resumes it.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -1,5 +1,6 @@
 /* parsimony: maximum parsimony by annealed inference: q is fitted to exp(-score) / Z. */
 #include "artreeformer.h"
+#include "base/format.h"
 #include "cli/command.h"
 #include "cli/dataset_options.h"
 #include "cli/evaluation_options.h"
@@ -44,9 +45,9 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
-    OPTION_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
-    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
+    OPTION_EXPERT_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
+    OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
@@ -82,7 +83,8 @@ static int write_results(program_run *p, parsimony_job *job, const parsimony_res
     if (status)
         return status;
     log_info(&s->log, "best parsimony score %lld, found for %d distinct tree%s%s",
-             (long long)found->best_score, found->best_trees, found->best_trees == 1 ? "" : "s",
+             (long long)found->best_score, found->best_trees,
+             format_noun((uint64_t)found->best_trees, "", "s"),
              found->is_full ? " (the maximum number kept; there may be more)" : "");
     log_info(&s->log, "log of the sum of exp(-score): %.3f (10-sample bound %.3f)", e->log_evidence,
              e->lower_bound_10);

@@ -47,7 +47,7 @@ static const option OPTIONS[] = {
                 "mean of the exponentially distributed branch lengths, used if the tree has none"),
     OPTION_REAL(settings, rate, "--rate", OPTIONAL, OPTION_ABOVE_0, 1e9,
                 "rate of their distribution, 1 / mean; an alternative to --mean"),
-    OPTION_TEXT(settings, prior, "--branch-prior", OPTIONAL, "PRIOR",
+    OPTION_TEXT(settings, prior, "--branch-prior", EXPERT, "PRIOR",
                 "distribution of the branch lengths instead: exponential(10), or "
                 "gammadir(1,0.1,1,1), the default of MrBayes"),
     OPTION_HEADING("Alignment"),
@@ -58,7 +58,7 @@ static const option OPTIONS[] = {
         settings, from_prior, "--from-prior", OPTIONAL,
         "draw the parameters that the model has no numbers for from their priors, and write "
         "them to PREFIX.parameters.tsv"),
-    OPTION_TEXT(settings, priors, "--prior", OPTIONAL, "PRIORS",
+    OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of these parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
     OPTION_INT(settings, sites, "-l --sites --length", OPTIONAL, 1, 4e9, "number of sites"),
