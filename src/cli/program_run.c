@@ -15,11 +15,12 @@
 
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
-    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
-                    "stop after this time with a checkpoint; the same command resumes the run "
-                    "(with infer --method collapsed: finish within this time, summed over all "
-                    "sessions of the run, with a verdict on whether that was enough); 0 for no "
-                    "limit"),
+    OPTION_DURATION(
+        run_settings, time_limit, "--time-limit", LOCAL,
+        "stop after this time with a checkpoint; the same command resumes the run "
+        "(with infer --method collapsed and parsimony --method search: finish within this "
+        "time, summed over all sessions of the run, and say whether that was enough); 0 for no "
+        "limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL,
                     "minimum time between checkpoints"),
     OPTION_END,
