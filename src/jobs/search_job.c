@@ -22,14 +22,14 @@ const char *const SEARCH_SUFFIXES[] = {".best.nwk", ".best.trees", ".strict.nwk"
 
 struct search_job {
     run base;
-    search_settings set;
+    parsimony_search_settings set;
     parsimony_gap gap;
     const dataset *data;
     parsimony_search *search;
     interrupt stop;
     bool finish_now;
     int reported_starts; /* at the last report */
-    search_stage reported_stage;
+    parsimony_stage reported_stage;
 };
 
 /* ---- the run ---- */
@@ -40,7 +40,7 @@ static search_job *job_of(const run *r)
 }
 
 /* The search has got somewhere that is worth a line in the log. */
-static bool has_news(const search_job *j, const search_found *f)
+static bool has_news(const search_job *j, const parsimony_found *f)
 {
     return f->starts != j->reported_starts || f->stage != j->reported_stage;
 }
@@ -51,10 +51,10 @@ static int advance(run *r, diag *d)
     (void)d;
     search_job *j = job_of(r);
     const double begun = clock_seconds();
-    j->stop.deadline = r->time_limit > 0 ? begun + fmax(r->time_limit - r->seconds, 0)
-                                         : (double)INFINITY;
+    j->stop.deadline =
+        r->time_limit > 0 ? begun + fmax(r->time_limit - r->seconds, 0) : (double)INFINITY;
     int status = ART_OK;
-    search_found f;
+    parsimony_found f;
     do {
         status = parsimony_search_step(j->search, &j->stop);
         f = parsimony_search_found(j->search);
@@ -73,7 +73,7 @@ static const char *plural(size_t count)
 static void progress(const run *r, run_progress *out)
 {
     const search_job *j = job_of(r);
-    const search_found f = parsimony_search_found(j->search);
+    const parsimony_found f = parsimony_search_found(j->search);
     const size_t trees = f.trees->resolved.count;
     const bool is_plateau = f.stage == STAGE_PLATEAU;
     *out = (run_progress){.stage = is_plateau ? "looking for equal trees" : "searching",
@@ -97,7 +97,7 @@ static void progress(const run *r, run_progress *out)
 static int report(run *r, run_report *out)
 {
     search_job *j = job_of(r);
-    const search_found f = parsimony_search_found(j->search);
+    const parsimony_found f = parsimony_search_found(j->search);
     *out = (run_report){.step = f.starts};
     if (!has_news(j, &f))
         return ART_OK;
@@ -130,7 +130,7 @@ static int fields(run *r, saved_state *s)
     search_job *j = job_of(r);
     int status = parsimony_search_fields(j->search, s);
     if (state_loaded(s)) { /* what there was to report was reported before it was saved */
-        const search_found f = parsimony_search_found(j->search);
+        const parsimony_found f = parsimony_search_found(j->search);
         j->reported_starts = f.starts;
         j->reported_stage = f.stage;
     }
@@ -154,7 +154,7 @@ static void free_run(run *r)
 static const run_ops OPS = {advance, progress, report, fields, finish_now, free_run};
 
 int search_job_create(search_job **out, const dataset *data, parsimony_gap gap,
-                      const search_settings *settings, pool *threads)
+                      const parsimony_search_settings *settings, pool *threads)
 {
     *out = NULL;
     search_job *j = mem_zeros(1, sizeof *j);
@@ -214,7 +214,7 @@ static bool *make_keeps(const search_job *j)
 int search_job_finish(search_job *j, search_result *out)
 {
     memset(out, 0, sizeof *out);
-    const search_found f = out->found = parsimony_search_found(j->search);
+    const parsimony_found f = out->found = parsimony_search_found(j->search);
     out->is_complete = f.hits >= j->set.hits && f.explored == f.trees->resolved.count &&
                        !f.trees->is_full && !f.is_cut && !f.rare;
     bool *keeps = make_keeps(j);
@@ -229,7 +229,7 @@ int search_job_finish(search_job *j, search_result *out)
 
 void search_job_line(char line[SEARCH_LINE], const search_result *r)
 {
-    const search_found *f = &r->found;
+    const parsimony_found *f = &r->found;
     const char *why =
         f->trees->is_full ? "; there are more trees than are kept"
         : f->is_cut       ? "; the time limit ended the search early"
@@ -336,10 +336,9 @@ static void put_count(buffer *out, const char *name, int64_t value, const char *
     buffer_printf(out, "  %-27s %lld%s\n", name, (long long)value, more);
 }
 
-int search_job_report(buffer *out, const search_job *j, const search_result *r,
-                      const char *source)
+int search_job_report(buffer *out, const search_job *j, const search_result *r, const char *source)
 {
-    const search_found *f = &r->found;
+    const parsimony_found *f = &r->found;
     const char *at_least = f->trees->is_full || f->trees->is_partial ? " (at least)" : "";
     char line[SEARCH_LINE];
     consensus c = {0};
@@ -358,11 +357,11 @@ int search_job_report(buffer *out, const search_job *j, const search_result *r,
               f->trees->is_full ? " (at least)" : "");
     put_count(out, "as fully resolved trees", (int64_t)f->trees->resolved.count, at_least);
     put_count(out, "islands", f->islands, "");
-    buffer_text(out,
-                "\nOptimal trees are counted after branches were collapsed whose greatest length is "
-                "0, on\nwhich no most parsimonious reconstruction has a change. An island is a set "
-                "of trees that\nrearrangements connect without leaving the score.\n"
-                "\nMajority consensus of the optimal trees; numbers are percentages of them\n\n");
+    buffer_text(
+        out, "\nOptimal trees are counted after branches were collapsed whose greatest length is "
+             "0, on\nwhich no most parsimonious reconstruction has a change. An island is a set "
+             "of trees that\nrearrangements connect without leaving the score.\n"
+             "\nMajority consensus of the optimal trees; numbers are percentages of them\n\n");
     int status = consensus_build(&c, &r->splits, CONSENSUS_MAJORITY);
     if (!status)
         status = draw_tree(out, &c, &j->data->taxa, DRAWN_COLUMNS);
@@ -370,8 +369,8 @@ int search_job_report(buffer *out, const search_job *j, const search_result *r,
     return status ? status : buffer_status(out);
 }
 
-int search_job_write(search_job *j, const search_result *r, const char *source,
-                     const char *prefix, diag *d)
+int search_job_write(search_job *j, const search_result *r, const char *source, const char *prefix,
+                     diag *d)
 {
     /* In the order of the suffixes; the report is the last. */
     static int (*const COMPOSE[])(buffer *, const search_job *, const search_result *) = {
@@ -391,12 +390,12 @@ int search_job_write(search_job *j, const search_result *r, const char *source,
 
 json_t *search_job_results(const search_result *r)
 {
-    const search_found *f = &r->found;
+    const parsimony_found *f = &r->found;
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:b, s:b, s:i, s:i, s:i, s:i, s:b}", "model",
                      "parsimony", "method", "search", "best_score", (json_int_t)f->score,
                      "best_trees", (json_int_t)f->trees->collapsed.count, "resolved_trees",
                      (json_int_t)f->trees->resolved.count, "more_trees", f->trees->is_full,
                      "more_resolved_trees", f->trees->is_full || f->trees->is_partial, "starts",
-                     f->starts, "hits", f->hits, "islands", (int)f->islands, "rare_islands",
-                     (int)f->rare, "is_complete", r->is_complete);
+                     f->starts, "starts_with_best_score", f->hits, "islands", (int)f->islands,
+                     "rare_islands", (int)f->rare, "is_complete", r->is_complete);
 }

@@ -62,7 +62,8 @@ void fitch_tree_free(fitch_tree *t)
 
 void fitch_tree_drop(fitch_tree *t, double probability, rng *r)
 {
-    const size_t words = (size_t)t->data->chunk, rows = (size_t)t->n_taxa * (size_t)t->data->n_planes;
+    const size_t words = (size_t)t->data->chunk,
+                 rows = (size_t)t->n_taxa * (size_t)t->data->n_planes;
     if (words)
         memcpy(t->tip, t->data->tip, rows * words * sizeof *t->tip);
     if (probability <= 0)
@@ -211,12 +212,12 @@ void fitch_tree_grow(fitch_tree *t, rng *r)
 /* The two trees of a cut above v, and where they were joined. The list of each begins with the
  * branch on which the cut branch ended. */
 typedef struct halves {
-    int32_t v;           /* the top of the one */
-    int32_t inner;       /* the inner node that the cut leaves without use; 0 if the other tree is
-                            taxon 0 alone */
-    int32_t sibling;     /* the branch of the other where it was */
-    int32_t *own;        /* [n_own] branches of the tree below v; v itself if that is a taxon */
-    int32_t *rest;       /* [n_rest] branches of the other; 0 if that is taxon 0 */
+    int32_t v;       /* the top of the one */
+    int32_t inner;   /* the inner node that the cut leaves without use; 0 if the other tree is
+                        taxon 0 alone */
+    int32_t sibling; /* the branch of the other where it was */
+    int32_t *own;    /* [n_own] branches of the tree below v; v itself if that is a taxon */
+    int32_t *rest;   /* [n_rest] branches of the other; 0 if that is taxon 0 */
     int32_t n_own, n_rest;
     int64_t cost; /* of the branch that is cut */
 } halves;

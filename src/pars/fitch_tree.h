@@ -9,9 +9,10 @@
  *     fitch_tree_free(&t);
  *
  * A branch is cut, which leaves two trees. Fitch's rule gives the set of states at a root on each
- * of their branches, in one pass up and one down. A tree that joins branch e of one with branch f of
- * the other costs what both cost alone, and one change for every site at which the sets at e and f
- * have nothing in common. That is exact, so a neighbour takes one pass over the words of two sets.
+ * of their branches, in one pass up and one down. A tree that joins branch e of one with branch f
+ * of the other costs what both cost alone, and one change for every site at which the sets at e and
+ * f have nothing in common. That is exact, so a neighbour takes one pass over the words of two
+ * sets.
  *
  * FITCH_SPR: one of the two keeps the branch where it was cut, and the other is attached anywhere
  * (subtree pruning and regrafting). FITCH_TBR: any branch of one is joined with any of the other
@@ -37,13 +38,13 @@ typedef struct fitch_tree {
     topology tree;
     topology named; /* scratch */
     int64_t score;
-    uint64_t *tip;  /* [N][set] those of the data, or with some columns dropped */
-    uint64_t *down; /* [2N-2][set] at each node, of what is below it */
-    uint64_t *up;   /* [2N-2][set] at its parent, of all the rest; of the trees of the last cut */
-    uint64_t *mid;  /* [2N-2][set] at a root on the branch above; the same */
-    int32_t *list;  /* [2][2N-2] branches of the two trees of the cut, by their lower nodes */
-    int32_t *cut;   /* [2N-2] scratch: branches in the order in which they are cut */
-    int32_t *stack; /* [2N-2] scratch */
+    uint64_t *tip;    /* [N][set] those of the data, or with some columns dropped */
+    uint64_t *down;   /* [2N-2][set] at each node, of what is below it */
+    uint64_t *up;     /* [2N-2][set] at its parent, of all the rest; of the trees of the last cut */
+    uint64_t *mid;    /* [2N-2][set] at a root on the branch above; the same */
+    int32_t *list;    /* [2][2N-2] branches of the two trees of the cut, by their lower nodes */
+    int32_t *cut;     /* [2N-2] scratch: branches in the order in which they are cut */
+    int32_t *stack;   /* [2N-2] scratch */
     int32_t *scratch; /* [6N] */
 } fitch_tree;
 
@@ -68,8 +69,9 @@ void fitch_tree_grow(fitch_tree *t, rng *r);
  * at before every cut; if it is due, the climb ends where it is. */
 int64_t fitch_tree_climb(fitch_tree *t, fitch_moves moves, rng *r, const interrupt *stop);
 
-/* Calls visit with the decisions [N-3] of every neighbour whose score is at most limit; a neighbour is met as often as it can be made. The tree is as before afterwards. Returns
- * the first status that is not ART_OK. */
+/* Calls visit with the decisions [N-3] of every neighbour whose score is at most limit; a neighbour
+ * is met as often as it can be made. The tree is as before afterwards. Returns the first status
+ * that is not ART_OK. */
 typedef int fitch_visit(void *context, const int32_t *decision, int64_t score);
 int fitch_tree_neighbours(fitch_tree *t, fitch_moves moves, int64_t limit, fitch_visit *visit,
                           void *context);
@@ -77,8 +79,8 @@ int fitch_tree_neighbours(fitch_tree *t, fitch_moves moves, int64_t limit, fitch
 /* length[v] for all nodes but taxon 0: the greatest number of changes that a most parsimonious
  * reconstruction can have on the branch above v, in columns with their powers. With D the set below
  * and U the set above the branch it is the number of sites at which D and U have nothing in common:
- * where they have, every most parsimonious reconstruction has the same state at both ends, and where
- * they have not, any state of D can stand below any of U. */
+ * where they have, every most parsimonious reconstruction has the same state at both ends, and
+ * where they have not, any state of D can stand below any of U. */
 void fitch_tree_lengths(fitch_tree *t, int64_t *length);
 
 #endif

@@ -25,18 +25,18 @@ enum { RESOLVED_MOST = 100 }; /* resolved trees that are kept of one collapsed t
 
 typedef struct optimal_trees {
     int32_t n_taxa;
-    size_t most;         /* resolved trees that are kept */
-    key_table resolved;  /* decisions [N-3] */
+    size_t most;           /* resolved trees that are kept */
+    key_table resolved;    /* decisions [N-3] */
     int32_t *collapsed_of; /* [resolved] the number of its collapsed tree; owned */
-    key_table collapsed; /* collapsed_key [2N-3] */
-    int32_t *first;      /* [collapsed] its first resolved tree; owned */
-    int32_t *count;      /* [collapsed] its resolved trees; owned */
-    int32_t *starts;     /* [collapsed] of the first tree of an island: starts of the search that
-                            ended on the island; owned */
-    int32_t *link;       /* [collapsed] to a tree of the same island with a lower number, or to
-                            itself; owned */
-    bool is_full;        /* there were more resolved trees than are kept in all .. */
-    bool is_partial;     /* .. or of one collapsed tree */
+    key_table collapsed;   /* collapsed_key [2N-3] */
+    int32_t *first;        /* [collapsed] its first resolved tree; owned */
+    int32_t *count;        /* [collapsed] its resolved trees; owned */
+    int32_t *starts;       /* [collapsed] of the first tree of an island: starts of the search that
+                              ended on the island; owned */
+    int32_t *link;         /* [collapsed] to a tree of the same island with a lower number, or to
+                              itself; owned */
+    bool is_full;          /* there were more resolved trees than are kept in all .. */
+    bool is_partial;       /* .. or of one collapsed tree */
 } optimal_trees;
 
 int optimal_trees_init(optimal_trees *o, int32_t n_taxa, size_t most);

@@ -14,7 +14,7 @@ enum {
 /* Scratch of one thread. */
 typedef struct worker {
     fitch_tree tree;
-    fitch_tree all; /* on all sites, to collapse branches */
+    fitch_tree all;  /* on all sites, to collapse branches */
     int64_t *length; /* [2N-2] */
     int32_t *key;    /* [2N-3] */
 } worker;
@@ -31,18 +31,18 @@ typedef struct lane {
 
 /* The neighbours of one tree. */
 typedef struct finds {
-    key_table tree;    /* decisions of those of the same score that were not known before */
-    int32_t *key;      /* [tree.room] their collapsed keys */
-    int32_t *better;   /* [N-3] the best of those with a better score, .. */
-    int64_t score;     /* .. and that */
-    key_table known;   /* numbers of collapsed trees that were known before, as int32_t */
+    key_table tree;  /* decisions of those of the same score that were not known before */
+    int32_t *key;    /* [tree.room] their collapsed keys */
+    int32_t *better; /* [N-3] the best of those with a better score, .. */
+    int64_t score;   /* .. and that */
+    key_table known; /* numbers of collapsed trees that were known before, as int32_t */
     size_t room;
     int status;
     bool is_complete;
 } finds;
 
 struct parsimony_search {
-    search_settings set;
+    parsimony_search_settings set;
     int32_t n_taxa;
     site_bits bits; /* of the sites that tell trees apart */
     site_bits all_bits;
@@ -53,7 +53,7 @@ struct parsimony_search {
     lane lane[SEARCH_LANES];
     finds finds[EXPLORE_BATCH];
     const interrupt *stop; /* of the step that is being done */
-    search_stage stage;
+    parsimony_stage stage;
     int starts, hits;
     int round;
     int64_t best; /* without the constant */
@@ -110,8 +110,8 @@ static int make_worker(worker *w, const parsimony_search *x)
 static int make_lanes(parsimony_search *x)
 {
     const size_t tree = n_decisions(x), key = n_key(x);
-    int32_t *next = x->block = mem_zeros(SEARCH_LANES * (2 * tree + 2 * key) + EXPLORE_BATCH * tree,
-                                         sizeof *x->block);
+    int32_t *next = x->block =
+        mem_zeros(SEARCH_LANES * (2 * tree + 2 * key) + EXPLORE_BATCH * tree, sizeof *x->block);
     if (!next)
         return ART_ERR_NOMEM;
     for (int i = 0; i < SEARCH_LANES; i++) {
@@ -131,7 +131,8 @@ static int make_lanes(parsimony_search *x)
 }
 
 int parsimony_search_create(parsimony_search **out, const alignment *a, const int *row,
-                            parsimony_gap gap, const search_settings *settings, pool *threads)
+                            parsimony_gap gap, const parsimony_search_settings *settings,
+                            pool *threads)
 {
     *out = NULL;
     if (a->n_taxa < 3)
@@ -343,8 +344,8 @@ static int take_finds(parsimony_search *x, const finds *f, size_t tree)
     for (size_t i = 0; i < f->known.count; i++)
         optimal_trees_connect(&x->trees, from, *(const int32_t *)key_table_at(&f->known, i));
     for (size_t i = 0; i < f->tree.count && !status; i++) {
-        status = optimal_trees_add(&x->trees, &number, key_table_at(&f->tree, i),
-                                   f->key + i * n_key(x));
+        status =
+            optimal_trees_add(&x->trees, &number, key_table_at(&f->tree, i), f->key + i * n_key(x));
         if (!status && number >= 0)
             optimal_trees_connect(&x->trees, from, number);
     }
@@ -422,16 +423,16 @@ void parsimony_search_end(parsimony_search *x)
     x->stage = STAGE_DONE;
 }
 
-search_found parsimony_search_found(const parsimony_search *x)
+parsimony_found parsimony_search_found(const parsimony_search *x)
 {
-    search_found f = {.stage = x->stage,
-                      .score = x->best == INT64_MAX ? INT64_MAX : x->best + x->constant,
-                      .starts = x->starts,
-                      .hits = x->hits,
-                      .round = x->round,
-                      .explored = x->explored,
-                      .is_cut = x->is_cut,
-                      .trees = &x->trees};
+    parsimony_found f = {.stage = x->stage,
+                         .score = x->best == INT64_MAX ? INT64_MAX : x->best + x->constant,
+                         .starts = x->starts,
+                         .hits = x->hits,
+                         .round = x->round,
+                         .explored = x->explored,
+                         .is_cut = x->is_cut,
+                         .trees = &x->trees};
     f.islands = optimal_trees_islands(&x->trees, &f.rare);
     return f;
 }
@@ -447,7 +448,7 @@ void parsimony_search_branches(parsimony_search *x, bool *keeps, const int32_t *
 
 int parsimony_search_fields(parsimony_search *x, saved_state *s)
 {
-    x->stage = (search_stage)state_choice(s, "search.stage", (int)x->stage, STAGE_DONE + 1);
+    x->stage = (parsimony_stage)state_choice(s, "search.stage", (int)x->stage, STAGE_DONE + 1);
     state_int_in(s, "search.starts", &x->starts, 0, x->set.starts);
     state_int_in(s, "search.hits", &x->hits, 0, x->set.starts);
     state_int_in(s, "search.round", &x->round, 0, x->set.rounds);

@@ -34,14 +34,14 @@
 
 enum { SEARCH_LANES = 8 };
 
-typedef struct search_settings {
+typedef struct parsimony_search_settings {
     uint64_t seed;
     int hits;     /* starts that must agree on the best score; 1 and more */
     int starts;   /* at most */
     int rounds;   /* of the ratchet in each start; 0 and more */
     double drop;  /* the share of sites that a round leaves out; 0 to 1 */
     size_t trees; /* fully resolved trees that are kept at most; 1 and more */
-} search_settings;
+} parsimony_search_settings;
 
 enum {
     SEARCH_HITS = 10,
@@ -52,20 +52,20 @@ enum {
 };
 #define SEARCH_DROP 0.3
 
-typedef enum search_stage { STAGE_STARTS, STAGE_PLATEAU, STAGE_DONE } search_stage;
+typedef enum parsimony_stage { STAGE_STARTS, STAGE_PLATEAU, STAGE_DONE } parsimony_stage;
 
-typedef struct search_found {
-    search_stage stage;
-    int64_t score;          /* the best; INT64_MAX before the first round */
-    int starts;             /* complete, or cut short by the end of the time */
-    int hits;               /* of them, that ended with the best score */
-    int round;              /* rounds of the present batch that are done */
-    size_t explored;        /* resolved trees whose neighbours were all looked at */
-    int32_t islands;        /* of those explored so far */
-    int32_t rare;           /* of them, that fewer than two starts have ended on */
-    bool is_cut;            /* the time was over before the search was done */
+typedef struct parsimony_found {
+    parsimony_stage stage;
+    int64_t score;   /* the best; INT64_MAX before the first round */
+    int starts;      /* complete, or cut short by the end of the time */
+    int hits;        /* of them, that ended with the best score */
+    int round;       /* rounds of the present batch that are done */
+    size_t explored; /* resolved trees whose neighbours were all looked at */
+    int32_t islands; /* of those explored so far */
+    int32_t rare;    /* of them, that fewer than two starts have ended on */
+    bool is_cut;     /* the time was over before the search was done */
     const optimal_trees *trees;
-} search_found;
+} parsimony_found;
 
 typedef struct parsimony_search parsimony_search;
 
@@ -73,7 +73,8 @@ typedef struct parsimony_search parsimony_search;
  * referenced after the call; the pool (may be NULL) must outlive the search. ART_ERR_USAGE for
  * fewer than 3 taxa. */
 int parsimony_search_create(parsimony_search **out, const alignment *a, const int *row,
-                            parsimony_gap gap, const search_settings *settings, pool *threads);
+                            parsimony_gap gap, const parsimony_search_settings *settings,
+                            pool *threads);
 void parsimony_search_free(parsimony_search *x); /* NULL is fine */
 
 /* A round of a batch of starts, or the neighbours of a few trees. If stop (may be NULL) is due, the
@@ -85,7 +86,7 @@ bool parsimony_search_is_done(const parsimony_search *x);
 /* Ends the search with what it has. After at least one step. */
 void parsimony_search_end(parsimony_search *x);
 
-search_found parsimony_search_found(const parsimony_search *x);
+parsimony_found parsimony_search_found(const parsimony_search *x);
 
 /* Which branches of a tree of the search stay when it is collapsed: keeps [2N-3] by edge number. */
 void parsimony_search_branches(parsimony_search *x, bool *keeps, const int32_t *decision);

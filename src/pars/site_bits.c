@@ -101,7 +101,8 @@ int site_bits_init(site_bits *c, const site_patterns *sites, int n_planes, size_
     c->n_planes = n_planes;
     c->n_chunks = chunk ? (words + chunk - 1) / chunk : 0;
     c->chunk = (int)chunk;
-    c->tip = mem_aligned(c->n_chunks * chunk * (size_t)n_planes * (size_t)c->n_taxa, sizeof *c->tip);
+    c->tip =
+        mem_aligned(c->n_chunks * chunk * (size_t)n_planes * (size_t)c->n_taxa, sizeof *c->tip);
     c->power = mem_zeros(c->n_chunks * chunk, sizeof *c->power);
     if (!c->tip || !c->power)
         return ART_ERR_NOMEM;

@@ -35,8 +35,8 @@ void site_bits_free(site_bits *c); /* safe on a zeroed or freed one */
 
 static inline const uint64_t *site_bits_tip(const site_bits *c, size_t chunk, int32_t taxon)
 {
-    return c->tip + (chunk * (size_t)c->n_taxa + (size_t)taxon) * (size_t)c->n_planes *
-                        (size_t)c->chunk;
+    return c->tip +
+           (chunk * (size_t)c->n_taxa + (size_t)taxon) * (size_t)c->n_planes * (size_t)c->chunk;
 }
 
 /* Sets the weights of patterns that cost the same on every tree to 0 and returns what they cost. */

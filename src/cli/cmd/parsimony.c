@@ -152,15 +152,15 @@ static int anneal(program_run *p, const dataset *data, const settings *o)
 
 /* ---- search ---- */
 
-static search_settings search_plan(const settings *o)
+static parsimony_search_settings search_plan(const settings *o)
 {
     const search_options *x = &o->search;
-    return (search_settings){.seed = (uint64_t)o->common.seed,
-                             .hits = (int)x->hits,
-                             .starts = (int)x->starts,
-                             .rounds = (int)x->ratchet,
-                             .drop = SEARCH_DROP,
-                             .trees = (size_t)x->max_trees};
+    return (parsimony_search_settings){.seed = (uint64_t)o->common.seed,
+                                       .hits = (int)x->hits,
+                                       .starts = (int)x->starts,
+                                       .rounds = (int)x->ratchet,
+                                       .drop = SEARCH_DROP,
+                                       .trees = (size_t)x->max_trees};
 }
 
 /* What a user wants to see first: the tree, the score, and how sure it is. */
@@ -200,7 +200,7 @@ static int say_found(session *s, const dataset *data, const search_result *r)
 static int search(program_run *p, const dataset *data, const settings *o)
 {
     session *s = p->session;
-    const search_settings plan = search_plan(o);
+    const parsimony_search_settings plan = search_plan(o);
     search_job *job = NULL;
     search_result found = {0};
     int status = search_job_create(&job, data, (parsimony_gap)o->gap, &plan, p->threads);
