@@ -129,8 +129,7 @@ static void golden_scores(void **state)
             site_patterns sites;
             site_bits bits;
             fitch_tree t;
-            check_status(
-                site_patterns_build(&sites, &set.alignment, set.taxon, gap == GAP_FIFTH));
+            check_status(site_patterns_build(&sites, &set.alignment, set.taxon, gap == GAP_FIFTH));
             const int64_t constant = site_bits_set_constant_aside(&sites);
             check_status(site_bits_init(&bits, &sites, gap == GAP_FIFTH ? 5 : 4, SIZE_MAX));
             check_status(fitch_tree_init(&t, &bits));
@@ -183,7 +182,8 @@ static census census_of(subject *s, fitch_moves moves)
 }
 
 /* Every neighbour's score is exact, and there are as many as there must be: 2(N-3)(2N-7) by moving
- * subtrees (Allen and Steel 2001); bisection has all of these. A limit leaves out just the others. */
+ * subtrees (Allen and Steel 2001); bisection has all of these. A limit leaves out just the others.
+ */
 static void neighbours_and_their_scores(void **state)
 {
     (void)state;

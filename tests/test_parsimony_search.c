@@ -235,8 +235,7 @@ static void an_end_before_the_end(void **state)
     parsimony_found f = parsimony_search_found(x);
     int64_t score;
     assert_true(f.stage == STAGE_DONE && f.is_cut && f.trees->collapsed.count >= 1);
-    check_status(
-        parsimony_ref(&score, &p.alignment, NULL, GAP_FIFTH, optimal_tree(f.trees, 0)));
+    check_status(parsimony_ref(&score, &p.alignment, NULL, GAP_FIFTH, optimal_tree(f.trees, 0)));
     assert_int_equal(score, f.score);
     parsimony_search_free(x);
     /* no room for all trees; more starts than are allowed would be needed */
@@ -299,9 +298,8 @@ static void scores_and_trees_of_data_sets(void **state)
         const char *name;
         int64_t score;
         size_t trees;
-    } table[] = {{"DS1", 4026, 1}, {"DS2", 6223, 1}, {"DS3", 6659, 2},
-                 {"DS4", 2424, 4}, {"DS5", 1491, 4}, {"DS6", 879, 12},
-                 {"DS7", 7150, 1}, {"DS8", 1461, 21}};
+    } table[] = {{"DS1", 4026, 1}, {"DS2", 6223, 1}, {"DS3", 6659, 2}, {"DS4", 2424, 4},
+                 {"DS5", 1491, 4}, {"DS6", 879, 12}, {"DS7", 7150, 1}, {"DS8", 1461, 21}};
     shared_data set = {0};
 #ifdef ART_SANITIZED
     const size_t rows = 1;
