@@ -237,7 +237,7 @@ void search_job_line(char line[SEARCH_LINE], const search_result *r)
             ? "; the search was ended before all their neighbours were looked at"
         : f->rare ? "; some of the trees were found from fewer than two starts, so there may be "
                     "others"
-        : !r->is_complete ? "; few starts agree, so there may be a better score"
+        : !r->is_complete ? "; fewer starts agree than asked for, so there may be a better score"
                           : "; all their neighbours were looked at";
     snprintf(line, SEARCH_LINE, "score %lld, found from %d of %d independent starts%s",
              (long long)f->score, f->hits, f->starts, why);
