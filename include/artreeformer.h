@@ -303,11 +303,30 @@ ART_API int art_fit(art_model **out, const art_trees *t, const art_fit_settings 
 
 typedef struct art_run art_run;
 
-/* settings may be NULL in all three. */
+/* settings may be NULL in all of them. */
 ART_API int art_run_infer(art_run **out, const art_alignment *a, const char *model,
                           const art_infer_settings *settings, art_messages *m);
 ART_API int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
                         art_messages *m);
+
+/* The trees of the least parsimony score, by a search: the starts, rearrangements and counts are
+ * those of the command `parsimony` (docs/parsimony.md). Anything out of its range is
+ * ART_ERR_USAGE. */
+typedef struct art_search_settings {
+    int gap_is_state; /* a gap is a fifth state; 0: missing data */
+    int threads;      /* 1 and more */
+    uint64_t seed;
+    int hits;      /* starts that must agree on the best score; 1 and more */
+    int starts;    /* at most; 1 and more */
+    int rounds;    /* of the ratchet in each start; 0 and more */
+    int max_trees; /* fully resolved trees that are kept at most; 1 and more */
+} art_search_settings;
+
+/* The defaults of the program, but one thread. */
+ART_API void art_search_defaults(art_search_settings *s);
+
+ART_API int art_run_search(art_run **out, const art_alignment *a,
+                           const art_search_settings *settings, art_messages *m);
 
 /* Maximum parsimony by annealed inference: a density is fitted to exp(-score) / Z over all trees.
  * Anything out of its range is ART_ERR_USAGE. */
@@ -418,10 +437,26 @@ ART_API int art_result_trees(art_trees **out, const art_result *found);
 /* The best parsimony score; ART_ERR_UNSUPPORTED for other runs. */
 ART_API int art_result_score(int64_t *score, const art_result *found);
 
+/* What art_run_search found; ART_ERR_UNSUPPORTED for other runs. */
+typedef struct art_search_counts {
+    int64_t score;
+    int64_t trees; /* optimal trees, after branches of greatest length 0 were collapsed; of each of
+                      them art_result_trees has one resolution */
+    int64_t resolved; /* fully resolved optimal trees that were met */
+    int starts;       /* independent ones, .. */
+    int hits;         /* .. and how many of them ended with this score */
+    int islands;      /* of optimal trees that no rearrangement connects */
+    int is_complete;  /* the search ended by itself: enough starts agree on the score, and the
+                         neighbours of all optimal trees were looked at */
+} art_search_counts;
+
+ART_API int art_result_search(art_search_counts *out, const art_result *found);
+
 enum art_consensus { ART_STRICT, ART_MAJORITY, ART_EXTENDED };
 
 /* The consensus tree as Newick with supports and mean branch lengths; text, size and length as for
- * art_trees_newick. Of art_run_infer only, as the report: ART_ERR_UNSUPPORTED for others. */
+ * art_trees_newick. Of art_run_infer and art_run_search (of the optimal trees, without lengths), as
+ * the report: ART_ERR_UNSUPPORTED for others. */
 ART_API int art_result_consensus(const art_result *found, enum art_consensus kind, char *text,
                                  size_t size, size_t *length);
 

@@ -377,13 +377,86 @@ static void parsimony_by_enumeration(void **state)
     art_alignment_free(a);
 }
 
+/* The search: score, trees and counts by enumeration, the same after saving and loading; what it
+ * has no answer to is refused. */
+static void search_by_enumeration(void **state)
+{
+    (void)state;
+    enum { N = 6, TREES = 105 };
+    static const char *const ROW[N] = {"ACGTACGA-CA", "ACGTACTAACT", "ATGCACTTACA",
+                                       "ATGCGCTTAGT", "ATGCGC-TAGA", "ACGCGCTTAGT"};
+    char text[256] = "", newick[512], again[512];
+    for (int i = 0; i < N; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ">t%d\n%s\n", i, ROW[i]);
+    small_alignment small;
+    small_alignment_init(&small, N, ROW);
+    art_alignment *a;
+    check_status(art_alignment_read(&a, scratch_write("small.fasta", text), NULL));
+    for (int gap = 0; gap < 2; gap++) {
+        int64_t least = INT64_MAX, score, resolved = 0;
+        for (int i = 0; i < TREES; i++) {
+            int32_t decision[N];
+            exact_tree(decision, i, N);
+            check_status(
+                parsimony_ref(&score, &small.a, NULL, gap ? GAP_FIFTH : GAP_MISSING, decision));
+            resolved = score < least ? 1 : resolved + (score == least);
+            least = score < least ? score : least;
+        }
+        art_search_settings s;
+        art_search_defaults(&s);
+        s.gap_is_state = gap;
+        art_run *r, *other;
+        check_status(art_run_search(&r, a, &s, NULL));
+        check_status(art_run_search(&other, a, &s, NULL));
+        check_status(art_run_advance(r, NULL));
+        check_status(art_run_save(r, scratch_path("state"), NULL));
+        check_status(art_run_load(other, scratch_path("state"), NULL));
+        art_result *found = api_finish(r), *same = api_finish(other);
+        art_search_counts c, d;
+        check_status(art_result_search(&c, found));
+        check_status(art_result_search(&d, same));
+        assert_memory_equal(&c, &d, sizeof c);
+        check_status(art_result_score(&score, found));
+        assert_true(score == least && c.score == least && c.is_complete);
+        assert_int_equal(c.resolved, resolved);
+        assert_true(c.trees >= 1 && c.trees <= resolved && c.hits >= s.hits);
+        art_trees *t;
+        check_status(art_result_trees(&t, found));
+        assert_int_equal(art_trees_count(t), c.trees);
+        for (size_t i = 0; i < art_trees_count(t); i++) {
+            check_status(art_trees_newick(t, i, newick, sizeof newick, NULL));
+            check_status(art_parsimony_score(&score, a, gap, newick, NULL));
+            assert_int_equal(score, least);
+        }
+        art_trees_free(t);
+        check_status(art_result_consensus(found, ART_STRICT, newick, sizeof newick, NULL));
+        check_status(art_result_consensus(same, ART_STRICT, again, sizeof again, NULL));
+        assert_string_equal(newick, again);
+        char page[8192];
+        check_status(art_result_report(found, page, sizeof page, NULL));
+        assert_non_null(strstr(page, "Majority consensus of the optimal trees"));
+        check_status(art_result_write(found, scratch_path("search"), NULL));
+        char *nexus = file_text(scratch_path("search.best.trees"));
+        assert_non_null(strstr(nexus, "tree best_1 = [&U] ("));
+        free(nexus);
+        art_evidence e;
+        art_model *q;
+        assert_int_equal(art_result_evidence(&e, found), ART_ERR_UNSUPPORTED);
+        assert_int_equal(art_result_model(&q, found), ART_ERR_UNSUPPORTED);
+        assert_int_equal(art_result_splits(found), 0);
+        art_result_free(found);
+        art_result_free(same);
+    }
+    art_alignment_free(a);
+}
+
 int main(void)
 {
 #define WITH_DATA(f) cmocka_unit_test_setup_teardown(f, api_open, api_close)
     const struct CMUnitTest tests[] = {
         WITH_DATA(a_result_is_taken_once),         WITH_DATA(results_of_inference),
         WITH_DATA(a_verdict_comes_with_inference), WITH_DATA(files_are_the_program_s),
-        WITH_DATA(parsimony_by_enumeration),
+        WITH_DATA(parsimony_by_enumeration),       WITH_DATA(search_by_enumeration),
     };
     return cmocka_run_group_tests_name("api_result", tests, NULL, NULL);
 }

@@ -395,6 +395,18 @@ static void wrong_settings_are_refused(void **state)
         assert_int_equal(art_run_parsimony(&r, api_data, &s[i], NULL), ART_ERR_USAGE);
         assert_null(r);
     }
+    art_search_settings x[5];
+    for (int i = 0; i < 5; i++)
+        art_search_defaults(&x[i]);
+    x[0].hits = 0;
+    x[1].starts = 0;
+    x[2].rounds = -1;
+    x[3].max_trees = 0;
+    x[4].threads = 0;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(art_run_search(&r, api_data, &x[i], NULL), ART_ERR_USAGE);
+        assert_null(r);
+    }
     art_fit_settings fit = api_fit_settings();
     fit.average = 1;
     assert_int_equal(art_run_fit(&r, api_trees, &fit, NULL), ART_ERR_USAGE);

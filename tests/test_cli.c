@@ -432,7 +432,8 @@ static void full_devices_are_reported(void **state)
         "summarize t.nwk",
         "simulate",
         ("infer -s a.fasta --method vbpi --branch-hidden 8 --posterior-sample 10 " SMALL " " FEW),
-        ("parsimony -s a.fasta " SMALL " " FEW),
+        ("parsimony -s a.fasta --method annealing " SMALL " " FEW),
+        "parsimony -s a.fasta",
         ("fit t.nwk " SMALL),
     };
     static const char *const tables[] = {
@@ -511,8 +512,17 @@ static void methods_have_their_own_options(void **state)
         {"infer -s a.fasta --evidence-particles 3000000", 2, NULL, "more than 2147483647 draws"},
         {"infer -s a.fasta --method vbpi --evidence-particles 30000 --evidence-repeats 100000", 2,
          NULL, "more than 2147483647 draws"},
-        {"parsimony -s a.fasta --evidence-particles 30000 --evidence-repeats 100000", 2, NULL,
-         "more than 2147483647 draws"},
+        {"parsimony -s a.fasta --method annealing --evidence-particles 30000 --evidence-repeats "
+         "100000",
+         2, NULL, "more than 2147483647 draws"},
+        {"parsimony -s a.fasta --steps 10", 2, NULL, "--steps|is an option of --method annealing"},
+        {"parsimony -s a.fasta --hidden 8", 2, NULL, "is an option of --method annealing"},
+        {"parsimony -s a.fasta --method annealing --hits 3", 2, NULL,
+         "--hits|is an option of --method search"},
+        {"parsimony -s a.fasta --hits 0", 2, NULL, "--hits: bad value '0'"},
+        {"parsimony -s a.fasta --starts 0", 2, NULL, "--starts: bad value '0'"},
+        {"parsimony -s a.fasta --max-trees 0", 2, NULL, "--max-trees: bad value '0'"},
+        {"parsimony -s a.fasta --method fast", 2, NULL, "--method: bad value 'fast'"},
         {"infer -s a.fasta --hidden 10 --heads 4", 2, NULL, "not divisible"},
         /* the smallest that is allowed */
         {"infer -s a.fasta --hidden 8 --heads 2 --branch-hidden 8 --gap 0 --rounds 1 --fit-steps 1 "
@@ -612,7 +622,8 @@ static void the_preset_of_the_paper(void **state)
          "2,|"
          "branch_rate 0.001|branch_hidden 8|particles 10|estimator \"vimco\"|anneal 100000"},
         {"parsimony -s a.fasta --preset paper --steps 2 --decay 0.5 --prefix p " FEW, 0, NULL,
-         "steps 2,|tree_rate 0.0001|decay 0.5|decay_every 20000|hidden 100|heads 4|anneal 200000"},
+         "method \"annealing\"|steps 2,|tree_rate 0.0001|decay 0.5|decay_every 20000|hidden 100|"
+         "heads 4|anneal 200000"},
         {"fit t.nwk --preset paper --steps 2 --prefix f", 0, NULL,
          "steps 2,|tree_rate 0.0001|decay_every 20000|batch 10|picks \"independent\"|"
          "average 0.9995|average_from 1000"},

@@ -93,7 +93,8 @@ static const struct kind {
     const char *name, *command, *options;
 } KINDS[] = {
     {"infer", "infer --method vbpi", TRAINING},
-    {"parsimony", "parsimony", TRAINING},
+    {"parsimony", "parsimony --method annealing", TRAINING},
+    {"search", "parsimony --method search", "--hits 300 --starts 400 --ratchet 2 --max-trees 300"},
     {"collapsed", "infer",
      "--branch-hidden 8 --rounds 3 --se 1e-30 --gap 0.02 --fit-steps 150 --evidence-particles 50"},
     {"chains", "infer", "--branch-hidden 8 --time-limit 0.001 --evidence-particles 50"},
@@ -105,7 +106,7 @@ static void place_open_for(place *p, const char *command)
 {
     if (strcmp(command, "collapsed") == 0 || strcmp(command, "parameters") == 0)
         place_open_simulated(p);
-    else if (strcmp(command, "chains") == 0)
+    else if (strcmp(command, "chains") == 0 || strcmp(command, "search") == 0)
         place_open_diffuse(p);
     else
         place_open(p);
@@ -121,10 +122,11 @@ static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char
     while (strcmp(kind->name, command) != 0)
         kind++;
     const int has_steps = strcmp(kind->command, "infer") == 0 || strstr(extra, "--steps");
-    snprintf(words, sizeof words,
-             "%s -s %s --prefix %s --hidden 8 --heads 2 %s %s --evidence-repeats 3 "
-             "--posterior-sample 50 %s",
-             kind->command, p->alignment, p->prefix, kind->options, has_steps ? "" : STEPS, extra);
+    const int trains = strcmp(command, "search") != 0;
+    snprintf(words, sizeof words, "%s -s %s --prefix %s %s %s %s %s", kind->command, p->alignment,
+             p->prefix, kind->options,
+             trains ? "--hidden 8 --heads 2 --evidence-repeats 3 --posterior-sample 50" : "",
+             trains && !has_steps ? STEPS : "", extra);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         assert_true(n < MAX_ARGUMENTS - 1);
         out[n++] = word;
@@ -318,8 +320,8 @@ static void any_number_of_threads(void **state)
     static const struct {
         const char *command, *threads;
     } table[] = {
-        {"infer", "-T 2"},     {"infer", "-T 4"},      {"parsimony", "-T 2"},
-        {"collapsed", "-T 3"}, {"parameters", "-T 2"},
+        {"infer", "-T 2"},  {"infer", "-T 4"},     {"parsimony", "-T 2"},
+        {"search", "-T 3"}, {"collapsed", "-T 3"}, {"parameters", "-T 2"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place one, more;
@@ -396,6 +398,12 @@ static void parsimony_killed_and_resumed(void **state)
 {
     (void)state;
     check_kills("parsimony", 15, 200, 20);
+}
+
+static void search_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("search", 20, 40, 25);
 }
 
 static void collapsed_killed_and_resumed(void **state)
@@ -830,6 +838,7 @@ int main(void)
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(killed_and_resumed),
         cmocka_unit_test(parsimony_killed_and_resumed),
+        cmocka_unit_test(search_killed_and_resumed),
         cmocka_unit_test(killed_at_any_instant),
         cmocka_unit_test(killed_while_writing),
         cmocka_unit_test(asked_to_stop),

@@ -19,6 +19,8 @@ static int finish(art_result *found)
         return infer_job_finish(c->infer, &found->infer);
     if (c->fit)
         return fit_job_finish(c->fit, &found->fit);
+    if (c->search)
+        return search_job_finish(c->search, &found->search);
     return parsimony_job_finish(c->parsimony, &found->parsimony);
 }
 
@@ -94,6 +96,7 @@ void art_result_free(art_result *found)
         return;
     infer_result_free(&found->infer);
     parsimony_result_free(&found->parsimony);
+    search_result_free(&found->search);
     run_core_free(found->core);
     free(found->inner);
     free(found);
@@ -166,14 +169,25 @@ static int best_trees(tree_set *out, const art_result *found)
     return status ? status : tree_set_normalise(out);
 }
 
+/* One resolution of each optimal tree of a search. */
+static int optimal_set(tree_set *out, const art_result *found)
+{
+    const optimal_trees *o = found->search.found.trees;
+    int status = tree_set_init(out, &found->core->data.taxa);
+    for (size_t i = 0; i < o->collapsed.count && !status; i++)
+        status = tree_set_add(out, optimal_tree(o, (size_t)o->first[i]), 1);
+    return status ? status : tree_set_normalise(out);
+}
+
 int art_result_trees(art_trees **out, const art_result *found)
 {
     *out = NULL;
     const evaluation *e = evaluation_of(found);
-    if (!e)
+    if (!e && !found->core->search)
         return ART_ERR_UNSUPPORTED;
     art_trees *t = mem_zeros(1, sizeof *t);
     int status = !t                       ? ART_ERR_NOMEM
+                 : found->core->search    ? optimal_set(&t->set, found)
                  : found->core->parsimony ? best_trees(&t->set, found)
                                           : copy_trees(&t->set, &e->posterior.trees);
     if (status)
@@ -185,8 +199,32 @@ int art_result_trees(art_trees **out, const art_result *found)
 
 int art_result_score(int64_t *score, const art_result *found)
 {
-    *score = found->parsimony.best_score;
-    return found->core->parsimony ? ART_OK : ART_ERR_UNSUPPORTED;
+    const run_core *c = found->core;
+    *score = c->search ? found->search.found.score : found->parsimony.best_score;
+    return c->search || c->parsimony ? ART_OK : ART_ERR_UNSUPPORTED;
+}
+
+int art_result_search(art_search_counts *out, const art_result *found)
+{
+    const parsimony_found *f = &found->search.found;
+    *out = (art_search_counts){0};
+    if (!found->core->search)
+        return ART_ERR_UNSUPPORTED;
+    *out = (art_search_counts){.score = f->score,
+                               .trees = (int64_t)f->trees->collapsed.count,
+                               .resolved = (int64_t)f->trees->resolved.count,
+                               .starts = f->starts,
+                               .hits = f->hits,
+                               .islands = f->islands,
+                               .is_complete = found->search.is_complete};
+    return ART_OK;
+}
+
+/* The splits that a consensus is made of; NULL if there are none. */
+static const split_table *splits_of_result(const art_result *found)
+{
+    const posterior *p = posterior_of(found);
+    return p ? &p->splits : found->core->search ? &found->search.splits : NULL;
 }
 
 int art_result_consensus(const art_result *found, enum art_consensus kind, char *text, size_t size,
@@ -197,17 +235,17 @@ int art_result_consensus(const art_result *found, enum art_consensus kind, char 
         [ART_MAJORITY] = CONSENSUS_MAJORITY,
         [ART_EXTENDED] = CONSENSUS_EXTENDED,
     };
-    const posterior *p = posterior_of(found);
+    const split_table *splits = splits_of_result(found);
     consensus c = {0};
     buffer whole;
-    if (!p)
+    if (!splits)
         return ART_ERR_UNSUPPORTED;
     if (kind > ART_EXTENDED)
         return ART_ERR_USAGE;
     buffer_init(&whole);
-    int status = consensus_build(&c, &p->splits, KIND[kind]);
+    int status = consensus_build(&c, splits, KIND[kind]);
     if (!status) {
-        consensus_write_newick(&whole, &c, &p->trees.taxa);
+        consensus_write_newick(&whole, &c, &found->core->data.taxa);
         status = text_hand_out(text, size, length, &whole);
     }
     buffer_free(&whole);
@@ -250,12 +288,14 @@ static infer_description describe(const art_result *found)
 
 int art_result_report(const art_result *found, char *text, size_t size, size_t *length)
 {
-    if (!posterior_of(found))
+    const run_core *c = found->core;
+    if (!posterior_of(found) && !c->search)
         return ART_ERR_UNSUPPORTED;
     const infer_description about = describe(found);
     buffer whole;
     buffer_init(&whole);
-    int status = infer_job_report(&whole, found->core->infer, &found->infer, &about);
+    int status = c->search ? search_job_report(&whole, c->search, &found->search, about.alignment)
+                           : infer_job_report(&whole, c->infer, &found->infer, &about);
     if (!status)
         status = text_hand_out(text, size, length, &whole);
     buffer_free(&whole);
@@ -295,6 +335,10 @@ int art_result_write(art_result *found, const char *prefix, art_messages *m)
     } else if (c->fit) {
         status = fit_job_write(c->fit, settings, prefix, d);
         results = fit_job_results(c->fit, &found->fit);
+    } else if (c->search) {
+        status = search_job_write(c->search, &found->search, describe(found).alignment, prefix, d);
+        results = search_job_results(&found->search);
+        facts.suffixes = with_json(suffix, SEARCH_SUFFIXES);
     } else {
         status = parsimony_job_write(c->parsimony, &found->parsimony, settings, prefix, d);
         results = parsimony_job_results(c->parsimony, &found->parsimony);
@@ -357,7 +401,7 @@ int art_result_model(art_model **out, art_result *found)
     *out = NULL;
     if (!found->core->work)
         return ART_ERR_USAGE;
-    if (found->core->infer && !infer_job_has_model(found->core->infer))
+    if (found->core->search || (found->core->infer && !infer_job_has_model(found->core->infer)))
         return ART_ERR_UNSUPPORTED;
     art_model *q = mem_zeros(1, sizeof *q);
     if (!q)

@@ -75,6 +75,17 @@ void art_parsimony_defaults(art_parsimony_settings *s)
                                   .decay_every = FIT_DECAY_EVERY};
 }
 
+void art_search_defaults(art_search_settings *s)
+{
+    *s = (art_search_settings){.gap_is_state = 1,
+                               .threads = 1,
+                               .seed = 1,
+                               .hits = SEARCH_HITS,
+                               .starts = SEARCH_STARTS,
+                               .rounds = SEARCH_ROUNDS,
+                               .max_trees = SEARCH_TREES};
+}
+
 void run_core_free(run_core *c)
 {
     if (!c)
@@ -82,6 +93,7 @@ void run_core_free(run_core *c)
     infer_job_free(c->infer);
     fit_job_free(c->fit);
     parsimony_job_free(c->parsimony);
+    search_job_free(c->search);
     pool_free(c->threads);
     taxa_free(&c->data.taxa);
     free(c->data.row);
@@ -360,6 +372,44 @@ int art_run_parsimony(art_run **out, const art_alignment *a, const art_parsimony
         s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every);
     return core_end(out, c, status, "parsimony", identity,
                     status ? NULL : dataset_identity(&c->data));
+}
+
+static bool search_is_valid(const art_search_settings *s)
+{
+    return s->threads >= 1 && s->hits >= 1 && s->starts >= 1 && s->rounds >= 0 &&
+           s->max_trees >= 1 && s->max_trees <= SEARCH_TREES_MOST;
+}
+
+int art_run_search(art_run **out, const art_alignment *a, const art_search_settings *settings,
+                   art_messages *m)
+{
+    (void)m;
+    *out = NULL;
+    art_search_settings s;
+    art_search_defaults(&s);
+    if (settings)
+        s = *settings;
+    if (!search_is_valid(&s))
+        return ART_ERR_USAGE;
+    const parsimony_search_settings plan = {.seed = s.seed,
+                                            .hits = s.hits,
+                                            .starts = s.starts,
+                                            .rounds = s.rounds,
+                                            .drop = SEARCH_DROP,
+                                            .trees = (size_t)s.max_trees};
+    run_core *c = NULL;
+    int status = core_create(&c, s.threads, s.seed);
+    if (!status)
+        status = set_data(c, a);
+    if (!status)
+        status = search_job_create(&c->search, &c->data, s.gap_is_state ? GAP_FIFTH : GAP_MISSING,
+                                   &plan, c->threads);
+    if (!status)
+        c->work = search_job_run(c->search);
+    json_t *identity = json_pack("{s:b, s:I, s:i, s:i, s:i, s:i}", "gap_is_state",
+                                 s.gap_is_state != 0, "seed", (json_int_t)s.seed, "hits", s.hits,
+                                 "starts", s.starts, "ratchet", s.rounds, "max_trees", s.max_trees);
+    return core_end(out, c, status, "search", identity, status ? NULL : dataset_identity(&c->data));
 }
 
 static bool is_done(const run *work)

@@ -1,4 +1,4 @@
-/* run.h: what runs and results are made of: one of the three jobs, with its data. */
+/* run.h: what runs and results are made of: one of the four jobs, with its data. */
 #ifndef API_RUN_H
 #define API_RUN_H
 
@@ -6,15 +6,17 @@
 #include "jobs/fit_job.h"
 #include "jobs/infer_job.h"
 #include "jobs/parsimony_job.h"
+#include "jobs/search_job.h"
 
 typedef struct run_core {
     /* One of these is there. */
     infer_job *infer;
     fit_job *fit;
     parsimony_job *parsimony;
+    search_job *search;
     run *work; /* the job's; NULL once the model is taken */
     pool *threads;
-    dataset data;          /* of infer and parsimony; its alignment is the caller's */
+    dataset data;          /* of all but fit; its alignment is the caller's */
     const tree_set *trees; /* of fit; the caller's */
     json_t *identity;      /* what the run is: settings and data */
     char *model;           /* the substitution model as text, of infer; owned */
@@ -35,6 +37,7 @@ struct art_result {
     infer_result infer;
     fit_result fit;
     parsimony_result parsimony;
+    search_result search;
     size_t *inner; /* [n_inner] splits of the posterior that are not of single taxa, by falling
                       frequency; owned */
     size_t n_inner;

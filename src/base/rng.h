@@ -36,6 +36,7 @@ enum rng_purpose {
     RNG_CHAIN = 20,       /* a step of a Markov chain over topologies */
     RNG_CHAIN_BLOCK = 21, /* whether a block of such steps is accepted */
     RNG_CHAIN_SWAP = 22,  /* exchanges between temperatures of such chains */
+    RNG_PARSIMONY = 23,   /* a round of a start of the search under parsimony */
 };
 
 typedef struct rng {

@@ -15,11 +15,11 @@
 
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
-    OPTION_DURATION(
-        run_settings, time_limit, "--time-limit", LOCAL,
-        "stop after this time with a checkpoint; the same command resumes the run "
-        "(infer, except with vbpi, ends within it and says whether it was enough); 0 for no "
-        "limit"),
+    OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
+                    "stop after this time with a checkpoint; the same command resumes the run "
+                    "(infer, except with vbpi, and parsimony, except with annealing, end within it "
+                    "and say whether "
+                    "it was enough); 0 for no limit"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL | EXPERT,
                     "minimum time between checkpoints"),
     OPTION_END,

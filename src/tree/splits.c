@@ -196,8 +196,9 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
     return split_table_add_uncertain(s, decision, length, weight, weight * weight);
 }
 
-int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
-                              double weight, double variance)
+/* keeps [2N-3]: the branches whose splits are added; NULL: all. */
+static int add_tree(split_table *s, const int32_t *decision, const bool *keeps,
+                    const double *length, double weight, double variance)
 {
     if (weight == 0)
         return ART_OK;
@@ -209,6 +210,8 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
     s->total += weight;
     s->doubt += variance;
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
+        if (keeps && !keeps[e])
+            continue;
         const size_t i = key_table_put(&s->keys, s->tree_bits + (size_t)e * s->words);
         if (i == s->count) {
             s->count++;
@@ -221,6 +224,18 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
             add_length(s, i, length[e], weight);
     }
     return ART_OK;
+}
+
+int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
+                              double weight, double variance)
+{
+    return add_tree(s, decision, NULL, length, weight, variance);
+}
+
+int split_table_add_collapsed(split_table *s, const int32_t *decision, const bool *keeps,
+                              double weight)
+{
+    return add_tree(s, decision, keeps, NULL, weight, weight * weight);
 }
 
 /* Whether all splits are of taxa that there are, some and not taxon 0. */

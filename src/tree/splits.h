@@ -102,6 +102,11 @@ int split_table_add(split_table *s, const int32_t *decision, const double *lengt
 int split_table_add_uncertain(split_table *s, const int32_t *decision, const double *length,
                               double weight, double variance);
 
+/* The same for a tree that is not fully resolved: decision is one of its resolutions, of which the
+ * branches with keeps [2N-3] are in the tree; those of single taxa must be. */
+int split_table_add_collapsed(split_table *s, const int32_t *decision, const bool *keeps,
+                              double weight);
+
 /* The fields "splits.*" of a saved state. Loading replaces the contents of a table on the same
  * taxa; if it fails the table is empty. */
 int split_table_fields(split_table *t, saved_state *s);

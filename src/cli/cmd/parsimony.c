@@ -1,4 +1,5 @@
-/* parsimony: maximum parsimony by annealed inference: q is fitted to exp(-score) / Z. */
+/* parsimony: the trees of the least parsimony score, by a search; or a density over all trees that
+ * is fitted to exp(-score) / Z, by annealed inference. */
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/command.h"
@@ -7,13 +8,29 @@
 #include "cli/program_run.h"
 #include "cli/training.h"
 #include "jobs/parsimony_job.h"
+#include "jobs/search_job.h"
+#include "results/draw.h"
+#include "tree/consensus.h"
 
 #include <stdlib.h>
+
+enum { DRAWN_TAXA = 64, DRAWN_COLUMNS = 50 }; /* a larger tree does not fit on a screen */
+
+typedef enum parsimony_method { METHOD_SEARCH, METHOD_ANNEALING } parsimony_method;
+
+typedef struct search_options {
+    int64_t hits;
+    int64_t starts;
+    int64_t ratchet;
+    int64_t max_trees;
+} search_options;
 
 typedef struct settings {
     common_settings common;
     dataset_settings data;
     int gap;
+    int method;
+    search_options search;
     training_settings training;
     variational_options variational;
     evaluation_settings evaluation;
@@ -23,6 +40,10 @@ typedef struct settings {
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .gap = GAP_FIFTH,
+    .search = {.hits = SEARCH_HITS,
+               .starts = SEARCH_STARTS,
+               .ratchet = SEARCH_ROUNDS,
+               .max_trees = SEARCH_TREES},
     .training = TRAINING_DEFAULTS,
     .variational = {.particles = PARSIMONY_PARTICLES, .anneal = PARSIMONY_ANNEAL},
     .evaluation = EVALUATION_DEFAULTS,
@@ -30,9 +51,21 @@ static const settings DEFAULTS = {
 };
 
 static const preset_value PAPER[] = {
+    {"method", "annealing"},
     {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
     {"anneal", PRESET_TEXT(PUBLISHED_PARSIMONY_ANNEAL)},
     {NULL, NULL},
+};
+
+static const option SEARCH_OPTIONS[] = {
+    OPTION_INT(search_options, hits, "--hits", OPTIONAL, 1, 1e6,
+               "stop when the best score was found from this many independent starts"),
+    OPTION_INT(search_options, starts, "--starts", OPTIONAL, 1, 1e9, "maximum number of starts"),
+    OPTION_INT(search_options, ratchet, "--ratchet", OPTIONAL, 0, 1e6,
+               "rounds of the parsimony ratchet in each start"),
+    OPTION_INT(search_options, max_trees, "--max-trees", OPTIONAL, 1, SEARCH_TREES_MOST,
+               "maximum number of fully resolved trees of the best score that are kept"),
+    OPTION_END,
 };
 
 static const option OPTIONS[] = {
@@ -40,22 +73,31 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
     OPTION_CHOICE(settings, gap, "--gap", OPTIONAL, "fifth|missing",
                   "treat gaps as a fifth state or as missing data"),
-    OPTION_HEADING("Training"),
+    OPTION_HEADING("Method"),
+    OPTION_CHOICE(settings, method, "--method", OPTIONAL, "search|annealing",
+                  "search: the best score and all trees that have it; annealing: a network that "
+                  "gives every tree a probability, fitted to exp(-score), as published"),
+    OPTION_INCLUDE(settings, common, COMMON_SEED),
+    OPTION_HEADING("Search"),
+    OPTION_INCLUDE(settings, search, SEARCH_OPTIONS),
+    OPTION_EXPERT_HEADING("Annealing"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
-    OPTION_INCLUDE(settings, common, COMMON_SEED),
+    OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
     OPTION_EXPERT_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
-    OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
 
-static const char *const FILES[] = {
+static const char *const SEARCH_FILES[] = {".metrics.jsonl", ".best.nwk", ".best.trees",
+                                           ".strict.nwk",    ".contree",  ".con.tre",
+                                           ".report.txt",    ".json",     NULL};
+static const char *const ANNEALING_FILES[] = {
     ".metrics.jsonl", ".model.safetensors", ".best.nwk", ".scores.tsv", ".json", NULL};
 
 static parsimony_settings plan_of(const settings *o)
@@ -71,6 +113,8 @@ static parsimony_settings plan_of(const settings *o)
     plan.training.anneal_steps = o->variational.anneal;
     return plan;
 }
+
+/* ---- annealing ---- */
 
 static int write_results(program_run *p, parsimony_job *job, const parsimony_result *found)
 {
@@ -91,7 +135,7 @@ static int write_results(program_run *p, parsimony_job *job, const parsimony_res
     return program_run_end(p, parsimony_job_results(job, found));
 }
 
-static int run_job(program_run *p, const dataset *data, const settings *o)
+static int anneal(program_run *p, const dataset *data, const settings *o)
 {
     const parsimony_settings plan = plan_of(o);
     parsimony_job *job = NULL;
@@ -108,21 +152,120 @@ static int run_job(program_run *p, const dataset *data, const settings *o)
     return status;
 }
 
-static int parsimony_search(session *s, void *chosen)
+/* ---- search ---- */
+
+static parsimony_search_settings search_plan(const settings *o)
+{
+    const search_options *x = &o->search;
+    return (parsimony_search_settings){.seed = (uint64_t)o->common.seed,
+                                       .hits = (int)x->hits,
+                                       .starts = (int)x->starts,
+                                       .rounds = (int)x->ratchet,
+                                       .drop = SEARCH_DROP,
+                                       .trees = (size_t)x->max_trees};
+}
+
+/* What a user wants to see first: the tree, the score, and how sure it is. */
+static int say_found(session *s, const dataset *data, const search_result *r)
+{
+    const optimal_trees *trees = r->found.trees;
+    const size_t count = trees->collapsed.count;
+    char line[SEARCH_LINE];
+    consensus c = {0};
+    buffer text;
+    buffer_init(&text);
+    int status = ART_OK;
+    if (data->taxa.count <= DRAWN_TAXA)
+        status = consensus_build(&c, &r->splits, CONSENSUS_MAJORITY);
+    if (!status && c.count)
+        status = draw_tree(&text, &c, &data->taxa, DRAWN_COLUMNS);
+    if (!status && text.length)
+        log_info(&s->log,
+                 "\nmajority consensus of the optimal trees (numbers: percent of them)\n\n%s",
+                 text.text);
+    consensus_free(&c);
+    buffer_free(&text);
+    search_job_line(line, r);
+    if (r->is_complete)
+        log_info(&s->log, "%s", line);
+    else
+        log_warning(&s->log, "%s", line);
+    log_info(&s->log, "optimal trees: %zu%s (%zu%s as fully resolved trees)", count,
+             trees->is_full ? " or more" : "", trees->resolved.count,
+             trees->is_full || trees->is_partial ? " or more" : "");
+    log_info(&s->log,
+             "start with %s.report.txt; %s.best.trees has the trees, %s.con.tre opens in FigTree",
+             s->prefix, s->prefix, s->prefix);
+    return status;
+}
+
+static int search(program_run *p, const dataset *data, const settings *o)
+{
+    session *s = p->session;
+    const parsimony_search_settings plan = search_plan(o);
+    search_job *job = NULL;
+    search_result found = {0};
+    int status = search_job_create(&job, data, (parsimony_gap)o->gap, &plan, p->threads);
+    if (!status)
+        status = program_run_drive(p, search_job_run(job));
+    if (!status)
+        status = search_job_finish(job, &found);
+    if (!status)
+        status = search_job_write(job, &found, o->data.alignment, s->prefix, &s->diag);
+    if (!status)
+        status = program_run_end(p, search_job_results(&found));
+    if (!status)
+        status = say_found(s, data, &found);
+    search_result_free(&found);
+    search_job_free(job);
+    return status;
+}
+
+/* ---- either ---- */
+
+/* Options of the other method are refused rather than silently ignored, before any work is done. */
+static int settle_method(session *s, const settings *o)
+{
+    static const option *const OF_ANNEALING[] = {TRAINING_OPTIONS,
+                                                 NETWORK_OPTIONS,
+                                                 VARIATIONAL_OPTIONS,
+                                                 REPORT_OPTIONS,
+                                                 EVALUATION_OPTIONS,
+                                                 SAMPLE_OPTIONS,
+                                                 NULL};
+    if (o->method == METHOD_ANNEALING) {
+        int status = evaluation_check(s, &o->evaluation, 1);
+        return status ? status
+                      : options_refuse(
+                            &s->options, SEARCH_OPTIONS,
+                            "is an option of --method search -- remove it, or choose that method",
+                            &s->diag);
+    }
+    int status = ART_OK;
+    for (int i = 0; OF_ANNEALING[i] && !status; i++)
+        status = options_refuse(
+            &s->options, OF_ANNEALING[i],
+            "is an option of --method annealing -- remove it, or choose that method", &s->diag);
+    return status;
+}
+
+static int find_trees(session *s, void *chosen)
 {
     const settings *o = chosen;
     dataset data = {0};
     program_run p = {0};
     int status = training_settle(s, &o->training, &o->variational, PAPER);
     if (!status)
-        status = evaluation_check(s, &o->evaluation, 1);
+        status = settle_method(s, o);
     if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
+    const bool is_search = o->method == METHOD_SEARCH;
     if (!status)
-        status = program_run_open(&p, s, &o->run, o->data.alignment, FILES, false,
+        status = program_run_open(&p, s, &o->run, o->data.alignment,
+                                  is_search ? SEARCH_FILES : ANNEALING_FILES, is_search,
                                   dataset_identity(&data));
     if (!status && !p.is_finished)
-        status = run_job(&p, &data, o);
+        status = is_search ? search(&p, &data, o) : anneal(&p, &data, o);
     program_run_close(&p);
     dataset_free(&data);
     return status;
@@ -130,12 +273,17 @@ static int parsimony_search(session *s, void *chosen)
 
 const command parsimony_command = {
     .name = "parsimony",
-    .summary = "maximum parsimony by annealed inference",
-    .description = "Learns the distribution exp(-score) / Z over all trees, where score is the "
-                   "parsimony score of the alignment, and reports the best score found and all "
-                   "distinct trees with this score.",
+    .summary = "maximum parsimony: the best score and all trees that have it",
+    .description =
+        "Searches for the trees of the least parsimony score. Independent starts from random "
+        "stepwise addition are improved by tree bisection and reconnection and by the parsimony "
+        "ratchet, until enough of them agree on the best score; then all trees that have it are "
+        "collected by looking at the neighbours of those found. They are counted after branches "
+        "were collapsed whose greatest length is 0. The last lines of the log say from how many "
+        "starts the score was found. With --method annealing a network learns the distribution "
+        "exp(-score) / Z over all trees instead, and the best trees that it met are reported.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
-    .run = parsimony_search,
+    .run = find_trees,
 };
