@@ -275,13 +275,10 @@ const command parsimony_command = {
     .name = "parsimony",
     .summary = "maximum parsimony: the best score and all trees that have it",
     .description =
-        "Searches for the trees of the least parsimony score. Independent starts from random "
-        "stepwise addition are improved by tree bisection and reconnection and by the parsimony "
-        "ratchet, until enough of them agree on the best score; then all trees that have it are "
-        "collected by looking at the neighbours of those found. They are counted after branches "
-        "were collapsed whose greatest length is 0. The last lines of the log say from how many "
-        "starts the score was found. With --method annealing a network learns the distribution "
-        "exp(-score) / Z over all trees instead, and the best trees that it met are reported.",
+        "Searches for the trees of the least parsimony score from independent starts, until enough "
+        "of them agree on it, and lists all that have it, without branches whose greatest "
+        "length is 0. With --method annealing a network learns the distribution exp(-score) / Z "
+        "over all trees instead.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
