@@ -72,6 +72,8 @@ static const struct bad_input {
     {99, -1, "(a:1,b:1,(c:-2,d:1):1);", .words = {":1:11: error: the branch length -2 is negative"},
      .options = {.use = TREE_LENGTHS}},
     {99, 2, "(a:1,b:1,(c:-2,d:1):1);(a:1,b:1,(c:-2,d:1):-1);", .words = {"note: negative"}},
+    {99, 1, "(a:1,b:1,(c:-2,d:1):1);", .words = {"note: negative", "not used"},
+     .options = {.use = TREE_LENGTHS_KNOWN}},
     {99, 1, "(a:1,b:1,(c:-0,d:1):1);", .words = {NULL}, .options = {.use = TREE_LENGTHS}},
     {100, -1, "(a:nan,b:1,(c:1,d:1):1);",
      .words = {":1:4: error: expected a branch length", "'nan'"}},
@@ -79,12 +81,18 @@ static const struct bad_input {
     {100, -1, "(a:0x1p3,b:1,(c:1,d:1):1);", .words = {"'0x1p3'"}},
     {100, -1, "(a:1e999,b:1,(c:1,d:1):1);", .words = {"'1e999'"}},
     {100, -1, "(a:1,5,b:1,5,(c:1,5,d:1,5):1,5);", .words = {"multifurcating", "not a comma"}},
+    {100, -1, "(a:1,5,b:0,25,(c:1,5,d:1,5):1,5);", .words = {"decimal comma", "not a comma"},
+     .options = {.polytomies = true}},
+    {100, 1, "(a:1,5:1,(c:1,d:1):1,e:1);", .words = {NULL}, .options = {.polytomies = true}},
     {101, -1, "(a:1.2.3,b:1,(c:1,d:1):1);", .words = {":1:4: error:", "'1.2.3'"}},
     {101, -1, "(a:,b:1,(c:1,d:1):1);", .words = {"branch length", "found ','"}},
     {101, -1, "(a:'1',b:1,(c:1,d:1):1);", .words = {"branch length", "found '1'"}},
     {101, -1, "(a:1:2,b:1,(c:1,d:1):1);", .words = {":1:5: error:", "one length"}},
     {102, 2, "(a,b,(c,d));(a:0,b:0.0,(c:0,d:0e5):0);", .words = {NULL},
      .options = {.use = TREE_LENGTHS}},
+    {103, 1, "  4 1\n(a:1,b #2:2,(c:1,d:1) #1:3)$3; // the tree\n// the end\n", .words = {NULL}},
+    {103, 1, "1\n(a,b,(c,d)); (a,c,(b,d));", .words = {":2:14: note: the first line", "(1)"}},
+    {103, -1, "2 x\n(a,b,(c,d));", .words = {"expected '('", "found 'x'"}},
     {103, 1, "(a:1,b:2,(c:1,d:1)0.98:3[58])root:0;", .words = {NULL}},
     {103, 1, "(a,b,(c,d)'98/0.9')[&prob=1];", .words = {NULL}},
     {104, 1, "(a[&r={1,2},h=(3;4)]:[&x]1[&y={1,2}],b[&&NHX:S=x:E=1]:1,(c,d)[&p=1]:2[[n]]);",
@@ -94,11 +102,14 @@ static const struct bad_input {
     {105, 2, "[&W 1/4] (a,b,(c,d)); [&U] [&w 0.75 ](a,b,(c,d));", .words = {NULL}},
     {106, 2, "((a,b),(c,d));\n((a,c),(b,d));", .words = {":1:1: note: rooted trees"}},
     {107, -1, "(a,b,c,(d,e,f,g),(h,i));", .words = {":1:1: error:", "2 multi", "with 5 children"}},
+    {107, 2, "(a,b,c,(d,e,f,g),(h,i));((a,b,c),(d,e,f,g),h,i);", .words = {NULL},
+     .options = {.polytomies = true}},
     {107, -1, "(a,b,(c,(d,e,f,g)));", .words = {":1:9: error:", "1 multi", "with 4 children"}},
     {108, -1, "(a,b,((c,d)));",
      .words = {":1:6: error:", "1 node(s)", "extra pair of parentheses"}},
     {108, -1, "((a,b,(c,d)));", .words = {":1:1: error:", "1 node(s) with a single child"}},
     {108, -1, "(a,b,(c));", .words = {"single child"}},
+    {94, -1, "(a,b,(Gink\ngo,d));", .words = {":2:1: error: 'Gink'", "'go'", "join the lines"}},
     {109, -1, "(a,b,(c,d));\n(a,b,(c,c));",
      .words = {":2:9: error: taxon 'c' occurs twice", "'d' of the first"}},
     {109, -1, "(a,b,(c,d));\n(a,b,(x,y));",
@@ -127,8 +138,16 @@ static const struct bad_input {
      .words = {":3:14: error:", "'a*'"}},
     {110, 1, NEXUS("1 'a*', 2 b, 3 c, 4 d,", "tree * x = (1,2,(3,4));"), .words = {NULL}},
     {110, -1, NEXUS("1 a, 2 b, 3 c, 4 x", "tree x = (1,2,(3,4));"),
-     .words = {"'x' of the tree file is not in the alignment", "'d' of the alignment is not in"},
+     .words = {"'x' of the tree is not in the alignment", "'d' of the alignment is missing"},
      .options = {.taxa_from = "?"}},
+    {110, 1, NEXUS("1 a, 2 b, 3 c, 4 d, 5 root", "tree x = (1,2,(3,4))5;"), .words = {NULL}},
+    {110, 2,
+     NEXUS(TABLE,
+           "tree x = (1,2,(3,4));") "begin trees; translate 2 b, 5 e; tree y = (1,2,(3,4)); end;",
+     .words = {NULL}},
+    {110, -1,
+     NEXUS(TABLE, "tree x = (1,2,(3,4));") "begin trees; translate 2 c; tree y = (1,2,(3,4)); end;",
+     .words = {":5:24: error:", "'2' stood for another taxon", "separate files"}},
     {111, -1, NEXUS(TABLE, "tree x = (1,2,(3,4));"), .words = {"no weight", "[&W w]"},
      .name = "x.trprobs"},
     {111, -1, "[&W 1](a,b,(c,d));\n(a,b,(c,d));", .words = {"this tree has no weight"}},
@@ -176,10 +195,13 @@ static void check_program(const struct bad_input *b)
     char line[256], words[256] = "";
     const char *file = b->name ? b->name : "f";
     scratch_write(file, b->text);
-    if (b->options.taxa_from)
+    if (b->options.taxa_from || b->options.use == TREE_LENGTHS)
         snprintf(line, sizeof line, "evaluate -s abcd.fasta -m JC %s", file);
-    else if (b->options.use == TREE_LENGTHS)
-        snprintf(line, sizeof line, "summarize --prefix out --redo %s", file);
+    else if (b->number == 107 && !b->options.polytomies)
+        snprintf(line, sizeof line, "embed %s", file); /* needs bifurcating trees */
+    else if (b->number % 2)
+        snprintf(line, sizeof line, "summarize --prefix out --redo --burnin %g %s",
+                 (double)b->options.burnin_trees + b->options.burnin_share, file);
     else
         snprintf(line, sizeof line, "compare --burnin %g %s",
                  (double)b->options.burnin_trees + b->options.burnin_share, file);

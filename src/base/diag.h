@@ -29,6 +29,7 @@ typedef enum diag_advice {
     ADVICE_NONE,
     ADVICE_START_AGAIN, /* discarding what exists already */
     ADVICE_FULL_NAMES,  /* a whole line of FASTA is the name */
+    ADVICE_COMMON_TAXA, /* only the taxa that all trees have */
 } diag_advice;
 
 /* Where in a file; line and column count from 1, in bytes; 0 means "not known". */

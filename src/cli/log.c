@@ -134,6 +134,7 @@ static const char *const ADVICE_OPTION[] = {
     [ADVICE_NONE] = NULL,
     [ADVICE_START_AGAIN] = "--redo",
     [ADVICE_FULL_NAMES] = "--full-names",
+    [ADVICE_COMMON_TAXA] = "--common-taxa uses only those that all trees have",
 };
 
 void log_diag(logger *l, diag *d)

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "tree/topology.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,9 +134,24 @@ static bool has_escapes(const newick_node *node)
     return node->quoted && memchr(node->label, '\'', node->label_length);
 }
 
+/* A mark of a branch as PAML has it, #1 or $2. */
+static bool is_branch_mark(const nexus_token *t)
+{
+    return t->kind == NEXUS_WORD && t->length > 1 && (*t->start == '#' || *t->start == '$') &&
+           t->start[1] >= '0' && t->start[1] <= '9';
+}
+
 static int read_label(newick *tree, newick_node *node, const nexus *n, const nexus_token *t)
 {
-    char shown[64];
+    char shown[64], before[64];
+    if (is_branch_mark(t))
+        return ART_OK;
+    if (!node->has_length && node->label && t->from[-1] == '\n')
+        return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
+                          "%s at the end of a line and %s on the next one look like one name -- "
+                          "join the lines, or put names with blanks in quotes",
+                          diag_quote(before, sizeof before, node->label, node->label_length),
+                          diag_quote(shown, sizeof shown, t->start, t->length));
     if (node->has_length || node->label)
         return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
                           "expected ',', ')' or ';', found %s -- put names with blanks or "
@@ -235,6 +251,47 @@ int newick_read(newick *t, nexus *n)
     }
     n->comments = comments;
     return status;
+}
+
+int newick_prune(newick *t, const bool *drop)
+{
+    const size_t n = (size_t)t->count;
+    int32_t *kept = mem_zeros(2 * n, sizeof *kept), *to = kept ? kept + n : NULL;
+    double *above = mem_zeros(n, sizeof *above); /* length of the branches of dropped nodes above */
+    if (!kept || !above) {
+        free(kept);
+        free(above);
+        return ART_ERR_NOMEM;
+    }
+    for (int32_t i = t->count - 1; i > 0; i--) {
+        const newick_node *node = &t->node[i];
+        kept[node->parent] += node->n_children ? kept[i] > 0 : !drop[i];
+    }
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->count; i++) {
+        newick_node node = t->node[i];
+        if (node.n_children ? kept[i] == 0 : drop[i])
+            continue;
+        const double length = node.has_length ? node.length : (double)NAN;
+        const int32_t parent = i ? to[node.parent] : -1;
+        const double whole = parent < 0 ? 0 : length + above[node.parent];
+        if (node.n_children && kept[i] == 1) {
+            to[i] = parent;
+            above[i] = whole;
+            continue;
+        }
+        node.parent = parent;
+        node.n_children = kept[i];
+        node.has_length = parent >= 0 && !isnan(whole);
+        node.length = node.has_length ? whole : 0;
+        to[i] = count;
+        above[i] = 0;
+        t->node[count++] = node;
+    }
+    t->count = count;
+    free(kept);
+    free(above);
+    return ART_OK;
 }
 
 const char *newick_label(const newick *t, const newick_node *node, size_t *length)

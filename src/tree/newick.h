@@ -56,6 +56,11 @@ int newick_read_head(newick *t, nexus *n);
  * ART_ERR_NOMEM, ART_ERR_LIMIT; the message goes to the diag of n. Linear in the text. */
 int newick_read(newick *t, nexus *n);
 
+/* Removes the leaves i with drop[i] [count] and what is left without leaves; of a node that keeps a
+ * single child the two branches become one. The order stays; nothing is left if all are dropped.
+ * ART_ERR_NOMEM. O(count). */
+int newick_prune(newick *t, const bool *drop);
+
 /* The label as plain text, '' turned into ', and its length. The text does not end with a NUL, and
  * may change with the next call. */
 const char *newick_label(const newick *t, const newick_node *node, size_t *length);

@@ -99,9 +99,10 @@ static void measure(rf *r, const topology *t)
 /* In the order of the reference its clusters are intervals. A first child is the only one of
  * the first children to end where it ends, a second child the only one of the second children
  * to begin where it begins: so one entry per rank and kind is enough. */
-void rf_set(rf *r, const topology *reference)
+void rf_set_contracted(rf *r, const topology *reference, const bool *is_contracted)
 {
     int32_t next = 0;
+    r->inner = 0;
     topology_postorder(r->order, reference);
     for (int32_t i = 0; i < topology_edges(r->n_taxa); i++)
         if (r->order[i] < r->n_taxa)
@@ -113,6 +114,9 @@ void rf_set(rf *r, const topology *reference)
         int32_t above = reference->parent[v];
         if (above == 0)
             continue; /* all the taxa but 0: in every tree */
+        if (is_contracted && is_contracted[node_edge(v, r->n_taxa)])
+            continue;
+        r->inner++;
         if (reference->child[above][0] == v)
             r->from[r->high[v]] = r->low[v];
         else
@@ -120,16 +124,29 @@ void rf_set(rf *r, const topology *reference)
     }
 }
 
-int32_t rf_distance(rf *r, const topology *t)
+void rf_set(rf *r, const topology *reference)
 {
-    int32_t common = 0;
+    rf_set_contracted(r, reference, NULL);
+}
+
+int32_t rf_distance_contracted(rf *r, const topology *t, const bool *is_contracted)
+{
+    int32_t common = 0, inner = 0;
     measure(r, t);
     for (int32_t v = r->n_taxa; v < topology_nodes(r->n_taxa); v++) {
         int32_t low = r->low[v], high = r->high[v];
-        if (t->parent[v] != 0 && r->size[v] == high - low + 1)
+        if (t->parent[v] == 0 || (is_contracted && is_contracted[node_edge(v, r->n_taxa)]))
+            continue;
+        inner++;
+        if (r->size[v] == high - low + 1)
             common += r->from[high] == low || r->upto[low] == high;
     }
-    return 2 * (r->n_taxa - 3 - common);
+    return r->inner + inner - 2 * common;
+}
+
+int32_t rf_distance(rf *r, const topology *t)
+{
+    return rf_distance_contracted(r, t, NULL);
 }
 
 int split_table_init(split_table *s, int32_t n_taxa)
@@ -144,7 +161,8 @@ int split_table_init(split_table *s, int32_t n_taxa)
     size_t edges = (size_t)topology_edges(n_taxa);
     s->tree_bits = mem_zeros(edges, s->words * sizeof *s->tree_bits);
     s->order = mem_zeros(edges, sizeof *s->order);
-    if (s->tree_bits && s->order)
+    s->is_contracted = mem_zeros(edges, sizeof *s->is_contracted);
+    if (s->tree_bits && s->order && s->is_contracted)
         return ART_OK;
     split_table_free(s);
     return ART_ERR_NOMEM;
@@ -161,6 +179,7 @@ void split_table_free(split_table *s)
     free(s->common);
     free(s->tree_bits);
     free(s->order);
+    free(s->is_contracted);
     topology_free(&s->tree);
     memset(s, 0, sizeof *s);
 }
@@ -207,10 +226,11 @@ static int add_tree(split_table *s, const int32_t *decision, const bool *keeps,
         return status;
     topology_build(&s->tree, decision);
     splits_of(s->tree_bits, &s->tree, s->order);
+    topology_contracted(s->is_contracted, &s->tree, decision);
     s->total += weight;
     s->doubt += variance;
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
-        if (keeps && !keeps[e])
+        if (s->is_contracted[e] || (keeps && !keeps[e]))
             continue;
         const size_t i = key_table_put(&s->keys, s->tree_bits + (size_t)e * s->words);
         if (i == s->count) {

@@ -43,6 +43,7 @@ void splits_of(uint64_t *split, const topology *t, int32_t *order);
  * algorithm: exact and O(N) per tree. */
 typedef struct rf {
     int32_t n_taxa;
+    int32_t inner;  /* nontrivial splits of the reference */
     int32_t *block; /* all the integers; owned */
     int32_t *rank;  /* [N] position of each taxon in the order of the reference tree */
     int32_t *upto;  /* [2N] clusters of the reference as intervals of ranks: one entry at its */
@@ -61,6 +62,11 @@ void rf_set(rf *r, const topology *reference);
 
 /* The distance from the reference: even, 0 .. 2(N-3). */
 int32_t rf_distance(rf *r, const topology *t);
+
+/* The same for trees with polytomies, resolved, with the branches that they do not have: by edge
+ * [2N-3] (topology_contracted). The distance may be odd. */
+void rf_set_contracted(rf *r, const topology *reference, const bool *is_contracted);
+int32_t rf_distance_contracted(rf *r, const topology *t, const bool *is_contracted);
 
 /* The frequencies of splits in weighted trees, and the lengths of their branches.
  *
@@ -87,14 +93,16 @@ typedef struct split_table {
     size_t room;
     topology tree; /* of the tree that is added, with its splits */
     uint64_t *tree_bits;
+    bool *is_contracted;
     int32_t *order;
 } split_table;
 
 int split_table_init(split_table *s, int32_t n_taxa);
 void split_table_free(split_table *s); /* safe on a zeroed, half-built or freed one */
 
-/* Adds all splits of a tree, including trivial ones. length [2N-3] may be NULL; NaN means unknown.
- * A tree of weight 0 is ignored. ART_ERR_NOMEM, ART_ERR_LIMIT beyond 2^31 splits. */
+/* Adds all splits of a tree, including trivial ones; the decisions may have marks. length [2N-3]
+ * may be NULL; NaN means unknown. A tree of weight 0 is ignored. ART_ERR_NOMEM, ART_ERR_LIMIT
+ * beyond 2^31 splits. */
 int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight);
 
 /* The same for a tree whose weight is known with a variance, independent of the others'. For

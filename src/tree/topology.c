@@ -59,7 +59,7 @@ void topology_build(topology *t, const int32_t *decision)
 {
     topology_reset(t);
     for (int32_t taxon = 3; taxon < t->n_taxa; taxon++)
-        topology_attach(t, decision[taxon - 3]);
+        topology_attach(t, decision_edge(decision[taxon - 3]));
 }
 
 /* A new inner node on the top edge has the top edge above it. */
@@ -98,6 +98,20 @@ void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, 
     edge[sum[0]] = 2; /* the inner node of taxa 0, 1, 2 */
     for (int32_t i = 0; i < n_taxa - 3; i++)
         decision[i] = edge[decision[i]];
+}
+
+int32_t topology_contracted(bool *is_contracted, const topology *t, const int32_t *decision)
+{
+    const int32_t top = node_edge(t->child[0][0], t->n_taxa);
+    int32_t count = 0;
+    memset(is_contracted, 0, (size_t)topology_edges(t->n_taxa) * sizeof *is_contracted);
+    for (int32_t i = 0; i < t->n_taxa - 3; i++)
+        if (decision[i] < 0) {
+            const int32_t edge = 2 * i + 4;
+            is_contracted[edge == top ? 2 : edge] = true;
+            count++;
+        }
+    return count;
 }
 
 static int32_t first_leaf(const topology *t, int32_t node)

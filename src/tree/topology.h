@@ -17,7 +17,13 @@
  * Attaching taxon n to edge e with lower node v puts the new inner node between v and its parent: v
  * keeps the edge number e, the new node has edge 2n-2 and the taxon edge 2n-3. The new node's
  * children are the taxon and v, in this order (as in MrBayes' tree files). A tree whose internal
- * nodes are numbered differently is converted to this numbering through its decisions. */
+ * nodes are numbered differently is converted to this numbering through its decisions.
+ *
+ * A tree with polytomies is one of its resolutions, with the branches marked that the tree does not
+ * have. An inner branch has the number 2n-2 of a taxon n >= 3, or is edge 2 (then another such
+ * number is that of the branch of taxon 0, and free): so there is one decision for every inner
+ * branch, and a marked one is ~edge instead of edge. tree_build (tree/tree.h) always chooses the
+ * same resolution, so these are keys too. Only what says so accepts them. */
 #ifndef TREE_TOPOLOGY_H
 #define TREE_TOPOLOGY_H
 
@@ -84,13 +90,31 @@ void topology_reset(topology *t);
 /* Attaches the next taxon; the edge is below 2*n_leaves - 3. O(1). */
 void topology_attach(topology *t, int32_t edge);
 
-/* The complete tree with the given decisions [N-3], in the canonical numbering. O(N). */
+/* The complete tree with the given decisions [N-3], in the canonical numbering; of a tree with
+ * polytomies the resolution. O(N). */
 void topology_build(topology *t, const int32_t *decision);
 
 /* The decisions [N-3] of a complete tree, for any numbering of its internal nodes and any order of
  * its children. scratch has room for 6N numbers. t is left unchanged. If edge_of is not NULL,
  * edge_of[node] is set to the canonical edge number above each node of t (-1 for taxon 0). O(N). */
 void topology_decisions(int32_t *decision, int32_t *edge_of, const topology *t, int32_t *scratch);
+
+/* The edge that a decision names, marked or not. */
+static inline int32_t decision_edge(int32_t decision)
+{
+    return decision < 0 ? ~decision : decision;
+}
+
+/* The number of the decision that is marked if the inner branch `edge` is contracted, in a tree
+ * where taxon 0 is below edge `top`. */
+static inline int32_t decision_of_edge(int32_t edge, int32_t top)
+{
+    return (edge == 2 ? top : edge) / 2 - 2;
+}
+
+/* Sets is_contracted [2N-3], by edge, from the marks of the decisions of t (topology_build), and
+ * returns the number of contracted branches: 0 for a bifurcating tree. O(N). */
+int32_t topology_contracted(bool *is_contracted, const topology *t, const int32_t *decision);
 
 /* Whether all of the decisions [count][N-3] describe trees. */
 bool decisions_are_trees(const int32_t *decision, size_t count, int32_t n_taxa);

@@ -38,6 +38,7 @@ void tree_labels_free(tree_labels *l)
 {
     taxa_free(&l->token);
     free(l->meaning);
+    free(l->place);
     memset(l, 0, sizeof *l);
 }
 
@@ -60,7 +61,20 @@ int tree_labels_add(tree_labels *l, const char *token, size_t length, int32_t ta
 int32_t tree_labels_find(const tree_labels *l, const char *label, size_t length)
 {
     int32_t token = taxa_find(&l->token, label, length);
-    return token >= 0 ? l->meaning[token] : taxa_find(l->taxa, label, length);
+    if (token < 0)
+        return taxa_find(l->taxa, label, length);
+    return l->place ? l->place[l->meaning[token]] : l->meaning[token];
+}
+
+const char *tree_labels_name(const tree_labels *l, const char *label, size_t *length)
+{
+    const taxa *names = l->listed ? l->listed : l->taxa;
+    int32_t token = taxa_find(&l->token, label, *length);
+    if (token < 0)
+        return label;
+    const char *name = names->name[l->meaning[token]];
+    *length = strlen(name);
+    return name;
 }
 
 int tree_builder_init(tree_builder *b, int32_t n_taxa)
@@ -92,8 +106,38 @@ void tree_builder_free(tree_builder *b)
     memset(b, 0, sizeof *b);
 }
 
+static bool is_digits(const newick_node *node)
+{
+    for (uint32_t i = 0; i < node->label_length; i++)
+        if (node->label[i] < '0' || node->label[i] > '9')
+            return false;
+    return node->label_length > 0;
+}
+
+/* Whether lengths have decimal commas, (a:0,5,b:1,25): every length is a whole number, and behind
+ * each comes a taxon without a length that is called by a number. */
+static bool has_decimal_commas(const newick *n, const tree_labels *labels)
+{
+    int32_t lengths = 0, pairs = 0;
+    if (labels->token.count)
+        return false;
+    for (int32_t i = 1; i < n->count; i++) {
+        const newick_node *node = &n->node[i];
+        lengths += node->has_length;
+        if (node->has_length && node->length != floor(node->length))
+            return false;
+        if (node->has_length || node->n_children)
+            continue;
+        if (!is_digits(node))
+            return false;
+        pairs++;
+    }
+    return pairs > 0 && pairs == lengths;
+}
+
 /* Every inner node has two children; the root may have three. */
-static int check_degrees(const newick *n, const input *in, diag *d)
+static int check_degrees(const newick *n, const tree_labels *labels, bool polytomies,
+                         const input *in, diag *d)
 {
     int32_t single = 0, many = 0;
     const newick_node *first_single = NULL, *first_many = NULL;
@@ -108,17 +152,23 @@ static int check_degrees(const newick *n, const input *in, diag *d)
         }
     }
     if (single)
-        diag_error(d, 0, input_place(in, first_single->from),
-                   "the tree has %d node(s) with a single child, the first one here -- remove the "
-                   "extra pair of parentheses",
-                   single);
-    if (many)
-        diag_error(d, 0, input_place(in, first_many->from),
-                   "the tree has %d multifurcating node(s) (polytomies), the first one here with "
-                   "%d children -- only bifurcating trees can be used; also check that lengths "
-                   "have a decimal point, not a comma",
-                   many, first_many->n_children);
-    return single || many ? ART_ERR_INPUT : ART_OK;
+        return diag_error(d, ART_ERR_INPUT, input_place(in, first_single->from),
+                          "the tree has %d node(s) with a single child, the first one here -- "
+                          "remove the extra pair of parentheses, or collapse such nodes (in R with "
+                          "ape: collapse.singles)",
+                          single);
+    if (many && has_decimal_commas(n, labels))
+        return diag_error(d, ART_ERR_INPUT, input_place(in, first_many->from),
+                          "the tree has %d multifurcating node(s), because its branch lengths have "
+                          "a decimal comma -- write a decimal point, not a comma",
+                          many);
+    if (many && !polytomies)
+        return diag_error(d, ART_ERR_INPUT, input_place(in, first_many->from),
+                          "the tree has %d multifurcating node(s) (polytomies), the first one here "
+                          "with %d children -- bifurcating trees are needed here; resolve it (in R "
+                          "with ape: multi2di)",
+                          many, first_many->n_children);
+    return ART_OK;
 }
 
 int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels, const input *in,
@@ -126,7 +176,7 @@ int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels,
 {
     const taxa *names = labels->taxa;
     char shown[128];
-    int32_t wrong = 0, seen = 0;
+    int32_t wrong = 0, repeated = 0, seen = 0;
     memset(leaf, -1, (size_t)names->count * sizeof *leaf);
     for (int32_t i = 0; i < n->count; i++) {
         const newick_node *node = &n->node[i];
@@ -135,6 +185,7 @@ int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels,
         size_t length;
         const char *label = newick_label(n, node, &length);
         int32_t taxon = tree_labels_find(labels, label, length);
+        label = tree_labels_name(labels, label, &length);
         if (taxon < 0) {
             diag_error(d, 0, input_place(in, node->from),
                        "taxon %s of the tree is not in %s -- use the same names in both",
@@ -145,6 +196,7 @@ int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels,
                        "taxon %s occurs twice in the tree -- every taxon must occur once",
                        diag_quote(shown, sizeof shown, label, length));
             wrong++;
+            repeated++;
         } else {
             leaf[taxon] = i;
             seen++;
@@ -158,6 +210,8 @@ int tree_match_leaves(int32_t *leaf, const newick *n, const tree_labels *labels,
                        diag_quote(shown, sizeof shown, name, strlen(name)), labels->from);
             wrong++;
         }
+    if (wrong > repeated && labels->may_prune)
+        diag_advise(d, ADVICE_COMMON_TAXA);
     return wrong ? ART_ERR_MISMATCH : ART_OK;
 }
 
@@ -174,6 +228,8 @@ static int take_lengths(tree *t, tree_builder *b, const newick *n, tree_use use,
         if (!(b->length[i] < 0))
             continue;
         t->has_negative = true;
+        if (use == TREE_LENGTHS_KNOWN)
+            b->length[i] = (double)NAN;
         if (use == TREE_LENGTHS)
             status =
                 diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
@@ -218,8 +274,29 @@ static void hang_from_taxon_0(tree_builder *b, const newick *n)
     }
 }
 
-/* The hanging tree as a topology, inner nodes in the order of the text. */
-static void fill_topology(tree_builder *b, const newick *n)
+/* Node v of the topology becomes a child of node above. If that has two already, they go below a
+ * new node, whose branch is not one of the tree. */
+static void add_child(topology *t, int32_t above, int32_t v, int32_t *inner)
+{
+    int32_t *child = t->child[above];
+    if (child[0] >= 0 && child[1] >= 0) {
+        const int32_t new = (*inner)++;
+        for (int i = 0; i < 2; i++) {
+            t->child[new][i] = child[i];
+            t->parent[child[i]] = new;
+        }
+        t->parent[new] = above;
+        child[0] = new;
+        child[1] = -1;
+    }
+    child[child[0] >= 0] = v;
+    t->parent[v] = above;
+}
+
+/* The hanging tree as a topology, inner nodes in the order of the text; then those that resolve
+ * polytomies, of which the first is returned. Children are added in the order of their smallest
+ * taxon, so that a polytomy is always resolved in the same way: (((1,2),3),4). */
+static int32_t fill_topology(tree_builder *b, const newick *n)
 {
     topology *t = &b->topology;
     int32_t n_taxa = t->n_taxa, inner = n_taxa;
@@ -229,28 +306,46 @@ static void fill_topology(tree_builder *b, const newick *n)
             b->id[i] = inner++;
     for (int32_t taxon = 0; taxon < n_taxa; taxon++)
         b->id[b->leaf[taxon]] = taxon;
+    const int32_t added = inner;
+    t->child[0][0] = t->parent[0] = -1;
     memset(t->child + n_taxa, -1, (size_t)(n_taxa - 2) * sizeof *t->child);
-    for (int32_t i = from; i < n->count; i++) {
-        int32_t v = b->id[i], above = b->up[i] < 0 ? -1 : b->id[b->up[i]];
-        t->parent[v] = above;
-        if (above >= 0)
-            t->child[above][above != 0 && t->child[above][0] >= 0] = v;
+    for (int32_t taxon = 1; taxon < n_taxa; taxon++) {
+        bool is_first = true; /* below the node above: then nothing hangs there yet */
+        for (int32_t v = b->leaf[taxon]; is_first && b->id[v] != 0; v = b->up[v]) {
+            const int32_t above = b->id[b->up[v]];
+            is_first = t->child[above][0] < 0;
+            add_child(t, above, b->id[v], &inner);
+        }
     }
     t->n_leaves = n_taxa;
+    return added;
 }
 
-int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *labels, tree_use use,
-               const input *in, diag *d)
+/* Marks the branches above nodes added .. 2N-3 of the built topology, and gives them lengths. */
+static void mark_contracted(tree *t, const tree_builder *b, int32_t added)
 {
-    int status = check_degrees(n, in, d);
+    const topology *own = &b->topology;
+    const int32_t top = b->edge[own->child[0][0]];
+    t->n_contracted = topology_nodes(own->n_taxa) - added;
+    for (int32_t v = added; v < topology_nodes(own->n_taxa); v++) {
+        int32_t *decision = &t->decision[decision_of_edge(b->edge[v], top)];
+        *decision = ~*decision;
+        t->length[b->edge[v]] = t->has_lengths ? 0 : (double)NAN;
+    }
+}
+
+int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *labels,
+               const tree_rules *rules, const input *in, diag *d)
+{
+    int status = check_degrees(n, labels, rules->polytomies, in, d);
     if (!status)
         status = tree_match_leaves(b->leaf, n, labels, in, d);
     if (!status)
-        status = take_lengths(t, b, n, use, in, d);
+        status = take_lengths(t, b, n, rules->use, in, d);
     if (status)
         return status;
     hang_from_taxon_0(b, n);
-    fill_topology(b, n);
+    const int32_t added = fill_topology(b, n);
     topology_decisions(t->decision, b->edge, &b->topology, b->scratch);
     t->was_rooted = n->node[0].n_children == 2;
     t->has_weight = n->has_weight;
@@ -261,10 +356,12 @@ int tree_build(tree *t, tree_builder *b, const newick *n, const tree_labels *lab
             t->length[b->edge[b->id[i]]] = b->length[i];
             t->has_lengths &= !isnan(b->length[i]);
         }
+    mark_contracted(t, b, added);
     return ART_OK;
 }
 
-int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
+int tree_collect_names(taxa *names, const newick *n, const tree_labels *labels, const input *in,
+                       diag *d)
 {
     int status = ART_OK;
     for (int32_t i = 0; i < n->count && !status; i++) {
@@ -274,8 +371,16 @@ int tree_collect_names(taxa *names, const newick *n, const input *in, diag *d)
         char shown[128], first[128];
         size_t length;
         const char *label = newick_label(n, node, &length);
+        label = tree_labels_name(labels, label, &length);
         const int32_t known = taxa_find(names, label, length);
-        if (utf8_invalid(label, length) < length)
+        const taxa *listed = labels->listed;
+        if (listed && listed->count && taxa_find(listed, label, length) < 0)
+            status =
+                diag_error(d, ART_ERR_MISMATCH, input_place(in, node->from),
+                           "taxon %s of the tree is not in the list of taxa of the file -- use "
+                           "the same names in both",
+                           diag_quote(shown, sizeof shown, label, length));
+        else if (utf8_invalid(label, length) < length)
             status = diag_error(d, ART_ERR_INPUT, input_place(in, node->from),
                                 "the name %s is not valid UTF-8 -- save the file as UTF-8",
                                 diag_quote(shown, sizeof shown, label, length));

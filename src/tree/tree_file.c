@@ -12,57 +12,45 @@ void tree_file_free(tree_file *f)
 {
     input_free(&f->in);
     tree_index_free(&f->index);
+    taxa_free(&f->own);
     newick_free(&f->text);
     tree_free(&f->tree);
     tree_builder_free(&f->builder);
     memset(f, 0, sizeof *f);
 }
 
-/* Brings the labels from the order in which the file lists its taxa to that of the trees. */
-static int order_taxa(tree_file *f, const tree_options *o, diag *d)
-{
-    taxa *listed = &f->index.names;
-    tree_labels *labels = &f->index.labels;
-    int32_t *moved = mem_zeros((size_t)listed->count, sizeof *moved);
-    if (!moved)
-        return ART_ERR_NOMEM;
-    int status = ART_OK;
-    if (!o->taxa)
-        status = taxa_sort(listed, moved);
-    else if (listed->count)
-        status =
-            taxa_compare(listed, "the tree file", o->taxa, labels->from, input_file(&f->in), d);
-    if (!status && o->taxa)
-        taxa_map(moved, listed, o->taxa);
-    for (int32_t i = 0; !status && i < labels->token.count; i++)
-        labels->meaning[i] = moved[labels->meaning[i]];
-    free(moved);
-    return status;
-}
-
-/* The taxa are the given ones, those that the file lists, or those of its first tree. */
+/* The taxa are the given ones or those of the first tree. What the file lists may be more than its
+ * trees have, internal nodes for example: the list only says what labels mean. */
 static int settle_taxa(tree_file *f, const tree_options *o, diag *d)
 {
-    taxa *listed = &f->index.names;
+    const taxa *listed = &f->index.names;
     tree_labels *labels = &f->index.labels;
+    labels->may_prune = o->may_prune;
     if (o->taxa) {
         labels->taxa = o->taxa;
         labels->from = o->taxa_from ? o->taxa_from : "the given taxa";
-    } else if (listed->count == 0) {
-        labels->from = "the first tree of the file";
+    } else {
         f->words.at = f->index.start[0];
         int status = newick_read(&f->text, &f->words);
         if (!status)
-            status = tree_collect_names(listed, &f->text, &f->in, d);
+            status = tree_collect_names(&f->own, &f->text, labels, &f->in, d);
+        if (!status)
+            status = taxa_sort(&f->own, NULL);
         if (status)
             return status;
+        labels->taxa = &f->own;
+        labels->from = "the first tree of the file";
     }
     f->taxa = labels->taxa;
     if (f->taxa->count < 3)
         return diag_error(d, ART_ERR_INPUT, input_file(&f->in),
                           "the trees have %d different taxa -- at least 3 are needed",
                           f->taxa->count);
-    return order_taxa(f, o, d);
+    labels->place = mem_zeros((size_t)listed->count, sizeof *labels->place);
+    if (!labels->place)
+        return ART_ERR_NOMEM;
+    taxa_map(labels->place, listed, labels->taxa);
+    return ART_OK;
 }
 
 static bool named(const tree_file *f, const char *suffix)
@@ -113,7 +101,10 @@ static int leave_out_burnin(tree_file *f, const tree_options *o, diag *d)
             d, ART_ERR_USAGE, (diag_place){0},
             "the burn-in %g is not a fraction -- give a number of at least 0 and below 1",
             o->burnin_share);
-    size_t burnin = (size_t)(o->burnin_share * (double)f->count);
+    const double share = o->burnin_by_kind && f->index.is_chain && !f->weighted ? CHAIN_BURNIN
+                         : o->burnin_by_kind                                    ? 0
+                                                                                : o->burnin_share;
+    size_t burnin = (size_t)(share * (double)f->count);
     if (burnin < o->burnin_trees)
         burnin = o->burnin_trees;
     if (burnin == 0)
@@ -156,8 +147,10 @@ int tree_file_from_input(tree_file *f, input *in, const tree_options *options, d
     tree_index_init(&f->index);
     f->in = *in;
     memset(in, 0, sizeof *in);
-    f->use = options ? options->use : defaults.use;
-    return prepare(f, options ? options : &defaults, d);
+    const tree_options *o = options ? options : &defaults;
+    f->rules = (tree_rules){o->use, o->polytomies};
+    f->prune = o->prune;
+    return prepare(f, o, d);
 }
 
 int tree_file_open(tree_file *f, const char *path, const tree_options *options, diag *d)
@@ -186,11 +179,33 @@ int tree_file_next_text(tree_file *f, diag *d)
     return newick_read(&f->text, &f->words);
 }
 
+/* Removes the taxa that are not wanted from f->text. */
+static int prune(tree_file *f)
+{
+    bool *drop = mem_zeros((size_t)f->text.count, sizeof *drop);
+    if (!drop)
+        return ART_ERR_NOMEM;
+    for (int32_t i = 0; i < f->text.count; i++) {
+        const newick_node *node = &f->text.node[i];
+        size_t length;
+        if (node->n_children)
+            continue;
+        const char *label = newick_label(&f->text, node, &length);
+        drop[i] = tree_labels_find(&f->index.labels, label, length) < 0;
+    }
+    int status = newick_prune(&f->text, drop);
+    free(drop);
+    return status;
+}
+
 int tree_file_next(tree_file *f, diag *d)
 {
     int status = tree_file_next_text(f, d);
+    if (!status && f->prune)
+        status = prune(f);
     if (!status)
-        status = tree_build(&f->tree, &f->builder, &f->text, &f->index.labels, f->use, &f->in, d);
+        status =
+            tree_build(&f->tree, &f->builder, &f->text, &f->index.labels, &f->rules, &f->in, d);
     if (status)
         return status;
     const char *from = f->text.node[0].from;
@@ -202,7 +217,81 @@ int tree_file_next(tree_file *f, diag *d)
     if (f->tree.has_negative && !f->noted_negative) {
         f->noted_negative = true;
         diag_note(d, input_place(&f->in, from),
-                  "negative branch lengths: only the topology is used");
+                  f->rules.use == TREE_TOPOLOGY
+                      ? "negative branch lengths: only the topology is used"
+                      : "negative branch lengths are not used: they count as not known");
     }
     return ART_OK;
+}
+
+/* Of the names in *common, those stay that the tree has. */
+static int keep_common(taxa *common, const taxa *names)
+{
+    taxa both;
+    taxa_init(&both);
+    int status = ART_OK;
+    for (int32_t i = 0; i < common->count && !status; i++) {
+        const char *name = common->name[i];
+        if (taxa_find(names, name, strlen(name)) >= 0)
+            status = taxa_add(&both, name, strlen(name));
+    }
+    taxa_free(common);
+    *common = both;
+    return status;
+}
+
+/* Adds what the trees of one file have to `all`; the first tree of all is where *common begins. */
+static int look_at_taxa(taxa *common, taxa *all, const char *path, const tree_options *o, diag *d)
+{
+    tree_file f;
+    taxa names;
+    int status = tree_file_open(&f, path, o, d);
+    while (!status && tree_file_more(&f)) {
+        taxa_init(&names);
+        status = tree_file_next_text(&f, d);
+        if (!status)
+            status = tree_collect_names(&names, &f.text, &f.index.labels, &f.in, d);
+        const bool is_first = all->count == 0;
+        if (!status && is_first)
+            status = taxa_copy(common, &names);
+        for (int32_t i = 0; i < names.count && !status; i++)
+            if (taxa_find(all, names.name[i], strlen(names.name[i])) < 0)
+                status = taxa_add(all, names.name[i], strlen(names.name[i]));
+        if (!status && !is_first && (names.count < all->count || common->count < all->count))
+            status = keep_common(common, &names);
+        taxa_free(&names);
+    }
+    tree_file_free(&f);
+    return status;
+}
+
+int tree_file_common_taxa(taxa *common, const char *const *path, size_t n_paths,
+                          const tree_options *options, diag *d)
+{
+    tree_options o = *options;
+    taxa all;
+    int status = ART_OK;
+    o.taxa = NULL;
+    o.prune = false;
+    taxa_init(&all);
+    taxa_init(common);
+    for (size_t i = 0; i < n_paths && !status; i++)
+        if (strcmp(path[i], "-") == 0)
+            status = diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                                "standard input cannot be read twice, which the taxa in common "
+                                "need -- save the trees as a file");
+        else
+            status = look_at_taxa(common, &all, path[i], &o, d);
+    if (!status && common->count < 3)
+        status = diag_error(d, ART_ERR_MISMATCH, (diag_place){.file = path[0]},
+                            "the trees have %d of their %d taxa in common -- at least 3 are needed",
+                            common->count, all.count);
+    if (!status)
+        status = taxa_sort(common, NULL);
+    if (!status && common->count < all.count)
+        diag_note(d, (diag_place){.file = path[0]},
+                  "all trees have %d of the %d taxa; the others are removed from the trees",
+                  common->count, all.count);
+    taxa_free(&all);
+    return status;
 }

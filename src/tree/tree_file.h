@@ -1,8 +1,8 @@
 /* tree_file.h: the trees of a file, one after another.
  *
- * A file is a list of Newick trees or a NEXUS file with a TREES block (MrBayes .t, .trprobs and
- * .con.tre, BEAST .trees); the format is detected from the content. Opening the file locates all
- * trees, the taxa and the weights; tree_file_next reads one tree.
+ * A file is a list of Newick trees or a NEXUS file with TREES blocks (MrBayes .t, .trprobs, .con
+ * and .con.tre, BEAST .trees, PAUP's bootstrap files); the format is detected from the content.
+ * Opening the file locates all trees, the taxa and the weights; tree_file_next reads one tree.
  *
  *     tree_file f;
  *     status = tree_file_open(&f, path, &options, d);
@@ -22,21 +22,29 @@
 #include "tree/tree_index.h"
 
 typedef struct tree_options {
-    const taxa *taxa; /* NULL: those of the file, in lexicographic order; borrowed */
+    const taxa *taxa; /* NULL: those of the first tree, in lexicographic order; borrowed */
     const char
         *taxa_from; /* where the given taxa come from, for messages: "the alignment"; borrowed */
     tree_use use;
+    bool polytomies; /* are accepted (tree_rules) */
+    bool may_prune;  /* errors about taxa that differ offer prune */
+    bool prune;      /* with taxa: all other taxa are removed from the trees */
     /* Burn-in: how many trees, or which fraction of them, to discard at the beginning of a file
      * without weights; the larger of the two is used. The fraction is at least 0 and below 1. */
     size_t burnin_trees;
     double burnin_share;
+    bool burnin_by_kind; /* instead: CHAIN_BURNIN of the states of a chain (tree_index.is_chain), of
+                            other trees none */
 } tree_options;
+
+#define CHAIN_BURNIN 0.25 /* the default of MrBayes */
 
 typedef struct tree_file {
     input in;
     tree_index index;     /* the trees of the text, its taxa and labels */
     nexus words;          /* the text, read as trees */
-    const taxa *taxa;     /* the taxa of the trees: those of the file, or the ones given */
+    taxa own;             /* the taxa of the first tree, if none were given */
+    const taxa *taxa;     /* the taxa of the trees: own, or the ones given */
     size_t count;         /* trees that will be read, burn-in not counted */
     size_t skipped;       /* burn-in */
     size_t next;          /* number of the next tree, 0 .. count-1 */
@@ -45,7 +53,8 @@ typedef struct tree_file {
     newick text;          /* the last tree read, as written in the file */
     tree tree;            /* the last tree */
     tree_builder builder; /* memory */
-    tree_use use;
+    tree_rules rules;
+    bool prune;
     bool noted_root, noted_negative; /* said once per file */
 } tree_file;
 
@@ -61,6 +70,12 @@ bool tree_file_more(const tree_file *f);
 
 /* Reads the next tree only into f->text, with nodes of any degree and without checking its taxa. */
 int tree_file_next_text(tree_file *f, diag *d);
+
+/* The taxa that all trees of the files have, in lexicographic order; burn-in not counted. A note
+ * says which others there are. ART_ERR_MISMATCH if there are fewer than three. *common is always
+ * safe to free. Standard input cannot be read twice, and is refused. */
+int tree_file_common_taxa(taxa *common, const char *const *path, size_t n_paths,
+                          const tree_options *options, diag *d);
 
 /* Reads the next tree into f->tree. Fails at a tree that cannot be used, and with ART_ERR_USAGE
  * after the last one. */

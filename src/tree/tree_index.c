@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@ void tree_index_init(tree_index *x)
 {
     memset(x, 0, sizeof *x);
     tree_labels_init(&x->labels, &x->names, "the list of taxa of the file");
+    x->labels.listed = &x->names;
 }
 
 void tree_index_free(tree_index *x)
@@ -70,12 +72,58 @@ static bool no_more(const finder *f, const nexus *words)
     return true;
 }
 
+/* The numbers before the first tree of PAML's files: of trees, or of taxa and trees. *trees becomes
+ * SIZE_MAX if there are none. */
+static int read_paml_head(finder *f, size_t *trees)
+{
+    nexus ahead = f->tree_words;
+    nexus_token t;
+    int64_t number = 0;
+    int count = 0, status;
+    *trees = SIZE_MAX;
+    while ((status = nexus_next(&ahead, &t)) == ART_OK && count < 2 && t.kind == NEXUS_WORD &&
+           number_int(&number, t.start, t.length) == ART_OK && number > 0) {
+        f->tree_words.at = ahead.at;
+        *trees = (size_t)number;
+        count++;
+    }
+    return status;
+}
+
+/* A line of PAML's that begins with //. */
+static void skip_paml_comments(nexus *words)
+{
+    for (;;) {
+        const char *at = words->at + strspn(words->at, " \t\n");
+        if (strncmp(at, "//", 2) != 0)
+            return;
+        words->at = at + strcspn(at, "\n");
+    }
+}
+
 static int find_newick_trees(finder *f)
 {
     nexus *words = &f->tree_words;
-    while (!no_more(f, words)) {
+    size_t wanted;
+    int status = read_paml_head(f, &wanted);
+    if (status)
+        return status;
+    for (;;) {
+        if (wanted < SIZE_MAX)
+            skip_paml_comments(words);
+        if (f->x->count == wanted) {
+            const char *rest = words->at + strspn(words->at, " \t\n");
+            if (*rest)
+                diag_note(words->d, input_place(words->in, rest),
+                          "the first line says how many trees to read (%zu); what follows them is "
+                          "not read",
+                          wanted);
+            break;
+        }
+        if (no_more(f, words))
+            break;
         nexus_token t;
-        int status = nexus_peek(words, &t);
+        status = nexus_peek(words, &t);
         if (status)
             return status;
         if (t.kind == NEXUS_END)
@@ -90,8 +138,9 @@ static int find_newick_trees(finder *f)
     return ART_OK;
 }
 
-/* A name from a TRANSLATE table or a list of taxa, added to the taxa of the file. */
-static int add_name(finder *f, const nexus_token *t)
+/* A name from a TRANSLATE table or a list of taxa, added to the taxa of the file; its number there.
+ * may_repeat: it may be there already. */
+static int add_name(finder *f, const nexus_token *t, bool may_repeat, int32_t *number)
 {
     char shown[128];
     diag_place place = nexus_place(&f->words, t);
@@ -109,7 +158,13 @@ static int add_name(finder *f, const nexus_token *t)
     char *name = mem_zeros(t->length + 1, 1);
     if (!name)
         return ART_ERR_NOMEM;
-    int status = taxa_add(&f->x->names, name, nexus_unquote(name, t));
+    const size_t length = nexus_unquote(name, t);
+    *number = f->x->names.count;
+    int status = taxa_add(&f->x->names, name, length);
+    if (status == ART_ERR_INPUT && may_repeat) {
+        *number = taxa_find(&f->x->names, name, length);
+        status = ART_OK;
+    }
     free(name);
     if (status == ART_ERR_INPUT)
         diag_error(f->words.d, status, place,
@@ -117,26 +172,36 @@ static int add_name(finder *f, const nexus_token *t)
     return status;
 }
 
-/* One entry of the table, `token name`. */
-static int read_entry(finder *f, const nexus_token *token)
+/* One entry of the table, `token name`. In a table that is not the first of the file it may say
+ * again what an earlier one said. */
+static int read_entry(finder *f, const nexus_token *token, bool is_first)
 {
     nexus_token name;
     char shown[128];
+    int32_t number;
     int status = nexus_next(&f->words, &name);
     if (status)
         return status;
     if (!nexus_is_name(&name))
         return nexus_unexpected(&f->words, &name, "the name of a taxon",
                                 "every entry of TRANSLATE is a token, a name and a comma");
-    if ((status = add_name(f, &name)) != ART_OK)
+    if ((status = add_name(f, &name, !is_first, &number)) != ART_OK)
         return status;
     char *plain = mem_zeros(token->length + 1, 1);
     if (!plain)
         return ART_ERR_NOMEM;
-    status =
-        tree_labels_add(&f->x->labels, plain, nexus_unquote(plain, token), f->x->names.count - 1);
+    const size_t length = nexus_unquote(plain, token);
+    const int32_t known = taxa_find(&f->x->labels.token, plain, length);
+    const bool says_the_same = known >= 0 && !is_first && f->x->labels.meaning[known] == number;
+    if (!says_the_same)
+        status = tree_labels_add(&f->x->labels, plain, length, number);
     free(plain);
-    if (status == ART_ERR_INPUT)
+    if (status == ART_ERR_INPUT && !is_first)
+        diag_error(f->words.d, status, nexus_place(&f->words, token),
+                   "the token %s stood for another taxon in the TRANSLATE table before -- give "
+                   "blocks of trees whose tables differ as separate files",
+                   diag_quote(shown, sizeof shown, token->start, token->length));
+    else if (status == ART_ERR_INPUT)
         diag_error(f->words.d, status, nexus_place(&f->words, token),
                    "the token %s occurs twice in TRANSLATE -- every token must stand for one taxon",
                    diag_quote(shown, sizeof shown, token->start, token->length));
@@ -148,15 +213,15 @@ static int read_translate(finder *f)
     nexus *words = &f->words;
     nexus_token t;
     int status = nexus_next(words, &t);
-    if (f->x->labels.token.count)
-        return diag_error(f->words.d, ART_ERR_UNSUPPORTED, nexus_place(words, &t),
-                          "a second TRANSLATE table -- give files with one table each");
-    taxa_free(&f->x->names); /* a list of taxa is of no use any more */
+    const bool is_first = f->x->labels.token.count == 0;
+    if (is_first)
+        taxa_free(&f->x->names); /* a list of taxa is of no use any more */
     while (!(status = nexus_next(words, &t)) && !nexus_is_mark(&t, ';')) {
         if (!nexus_is_name(&t))
             return nexus_unexpected(words, &t, "a token of TRANSLATE",
                                     "every entry is a token, a name and a comma");
-        if ((status = read_entry(f, &t)) != ART_OK || (status = nexus_peek(words, &t)) != ART_OK)
+        if ((status = read_entry(f, &t, is_first)) != ART_OK ||
+            (status = nexus_peek(words, &t)) != ART_OK)
             return status;
         if (nexus_is_mark(&t, ','))
             status = nexus_next(words, &t);
@@ -165,6 +230,18 @@ static int read_translate(finder *f)
                                     "every entry of TRANSLATE is a token, a name and a comma");
     }
     return status;
+}
+
+static bool is_of_chain(const nexus_token *name)
+{
+    static const char *const PREFIX[] = {"gen.", "rep.", "STATE_"};
+    for (size_t i = 0; i < sizeof PREFIX / sizeof PREFIX[0]; i++) {
+        const size_t n = strlen(PREFIX[i]);
+        if (name->length > n && strncmp(name->start, PREFIX[i], n) == 0 && name->start[n] >= '0' &&
+            name->start[n] <= '9')
+            return true;
+    }
+    return false;
 }
 
 /* TREE [*] name = ...; */
@@ -179,6 +256,8 @@ static int find_nexus_tree(finder *f)
         return status;
     if (!nexus_is_name(&t))
         return nexus_unexpected(words, &t, "the name of a tree", "write TREE name = (..);");
+    if (f->x->count == 0)
+        f->x->is_chain = is_of_chain(&t);
     if ((status = nexus_next(words, &t)) != ART_OK)
         return status;
     if (!nexus_is_mark(&t, '='))
@@ -225,9 +304,10 @@ static int read_taxa_block(finder *f)
             return status;
     if (status || (status = nexus_next(words, &t)) != ART_OK)
         return status;
+    int32_t number;
     bool wanted = f->x->names.count == 0; /* not behind the trees, nor a second list */
     while (!(status = nexus_next(words, &t)) && nexus_is_name(&t))
-        if (wanted && (status = add_name(f, &t)) != ART_OK)
+        if (wanted && (status = add_name(f, &t, false, &number)) != ART_OK)
             return status;
     if (!status && !nexus_is_mark(&t, ';'))
         return nexus_unexpected(words, &t, "the name of a taxon or ';'", "end TAXLABELS with ';'");

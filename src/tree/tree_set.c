@@ -123,7 +123,7 @@ static int add_file(tree_set *s, split_table *splits, tree_file *f, size_t n_fil
         if (weight == 0)
             continue;
         status = tree_set_add(s, f->tree.decision, weight);
-        const double *length = f->use == TREE_LENGTHS ? f->tree.length : NULL;
+        const double *length = f->rules.use != TREE_TOPOLOGY ? f->tree.length : NULL;
         if (!status && splits)
             status = split_table_add(splits, f->tree.decision, length, weight);
     }
@@ -152,6 +152,7 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
         }
         if (!status)
             status = add_file(s, splits, &f, n_paths, d);
+        s->n_skipped += f.skipped;
         tree_file_free(&f);
     }
     return status ? status : tree_set_normalise(s);

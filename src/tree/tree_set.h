@@ -6,7 +6,8 @@
  *     tree_set_free(&s);
  *
  * or tree_set_init, tree_set_add for every tree, tree_set_normalise. Topologies are their decisions
- * (tree/topology.h) in the order of the taxa of the set. */
+ * (tree/topology.h) in the order of the taxa of the set; with marks for polytomies if the trees
+ * were read so (tree_options.polytomies). */
 #ifndef TREE_TREE_SET_H
 #define TREE_TREE_SET_H
 
@@ -23,6 +24,7 @@ typedef struct tree_set {
     double share;            /* of the whole distribution that the trees have together: 1, unless
                                 they are known to be a selection */
     size_t n_trees;          /* number of trees added, duplicates included */
+    size_t n_skipped;        /* trees of the files that were left out as burn-in */
     key_table keys;
     size_t room;
 } tree_set;

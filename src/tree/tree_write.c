@@ -1,21 +1,29 @@
 #include "tree/tree_write.h"
 
 #include "artreeformer.h"
+#include "base/mem.h"
 #include "io/nexus.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 int tree_writer_init(tree_writer *w, const taxa *names)
 {
     *w = (tree_writer){.taxa = names};
-    return topology_init(&w->topology, names->count);
+    int status = topology_init(&w->topology, names->count);
+    if (status)
+        return status;
+    w->is_contracted = mem_zeros((size_t)topology_edges(names->count), sizeof *w->is_contracted);
+    return w->is_contracted ? ART_OK : ART_ERR_NOMEM;
 }
 
 void tree_writer_free(tree_writer *w)
 {
     topology_free(&w->topology);
+    free(w->is_contracted);
+    w->is_contracted = NULL;
 }
 
 static void write_length(buffer *out, const tree_writer *w, const double *length, int32_t node)
@@ -43,16 +51,20 @@ static void write_tree(buffer *out, tree_writer *w, const int32_t *decision, con
 {
     topology *t = &w->topology;
     topology_build(t, decision);
+    topology_contracted(w->is_contracted, t, decision);
     int32_t root = t->child[0][0], node = root;
     for (;;) {
         for (; node >= t->n_taxa; node = t->child[node][0])
-            buffer_char(out, '(');
+            if (!w->is_contracted[node_edge(node, t->n_taxa)])
+                buffer_char(out, '(');
         write_leaf(out, w, node, numbers);
         write_length(out, w, length, node);
         while (node != root && node == t->child[t->parent[node]][1]) {
             node = t->parent[node];
             if (node == root)
                 break;
+            if (w->is_contracted[node_edge(node, t->n_taxa)])
+                continue;
             buffer_char(out, ')');
             write_length(out, w, length, node);
         }

@@ -1,7 +1,8 @@
 /* tree_write.h: trees as Newick and NEXUS text.
  *
  * An unrooted tree is written with the trifurcation at the internal node next to taxon 0, taxon 0
- * last: (A,B,taxon 0). Equal topologies give equal texts. Names are quoted where they need it and
+ * last: (A,B,taxon 0). Equal topologies give equal texts; decisions with marks are written as the
+ * tree with polytomies that they stand for. Names are quoted where they need it and
  * never changed.
  *
  *     buffer out;
@@ -24,6 +25,7 @@
 typedef struct tree_writer {
     const taxa *taxa; /* borrowed */
     topology topology;
+    bool *is_contracted; /* [2N-3] by edge; owned */
     int digits; /* significant digits of lengths; 0 (initially): as many as needed to read back
                    exactly */
 } tree_writer;

@@ -22,7 +22,8 @@ typedef struct settings {
     sample_settings samples;
 } settings;
 
-static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .samples = {.min_frequency = 0.1}};
+static const settings DEFAULTS = {
+    .common = COMMON_DEFAULTS, .input = {.burnin = NAN}, .samples = {.min_frequency = 0.1}};
 
 static const option OF_SAMPLES[] = {
     OPTION_REAL(sample_settings, min_frequency, "--min-frequency", OPTIONAL, 0, 1,
@@ -37,6 +38,7 @@ static const option OPTIONS[] = {
                  "tree files of the sample to compare with; without them, all trees are compared "
                  "with each other"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
+    OPTION_INCLUDE(settings, input, COMMON_TAXA_OPTIONS),
     OPTION_HEADING("Comparison of samples"),
     OPTION_INCLUDE(settings, samples, OF_SAMPLES),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
@@ -79,7 +81,7 @@ static int list_read(tree_list *l, const char *path, const tree_options *common,
 {
     tree_file f;
     tree_options options = *common;
-    if (l->taxa.count > 0) {
+    if (l->taxa.count > 0 && !options.prune) {
         options.taxa = &l->taxa;
         options.taxa_from = "the first file";
     }
@@ -100,7 +102,8 @@ static int put_matrix(output *o, const tree_list *l)
     size_t width = (size_t)(l->taxa.count - 3);
     topology t = {0};
     rf distance = {0};
-    int status = topology_init(&t, l->taxa.count);
+    bool *is_contracted = mem_zeros((size_t)topology_edges(l->taxa.count), sizeof *is_contracted);
+    int status = is_contracted ? topology_init(&t, l->taxa.count) : ART_ERR_NOMEM;
     if (status == ART_OK)
         status = rf_init(&distance, l->taxa.count);
     if (status == ART_OK) {
@@ -111,11 +114,13 @@ static int put_matrix(output *o, const tree_list *l)
     }
     for (size_t i = 0; status == ART_OK && i < l->count; i++) {
         topology_build(&t, l->decision + i * width);
-        rf_set(&distance, &t);
+        topology_contracted(is_contracted, &t, l->decision + i * width);
+        rf_set_contracted(&distance, &t, is_contracted);
         output_printf(o, "%zu", i + 1);
         for (size_t k = 0; k < l->count; k++) {
             topology_build(&t, l->decision + k * width);
-            output_printf(o, "\t%d", rf_distance(&distance, &t));
+            topology_contracted(is_contracted, &t, l->decision + k * width);
+            output_printf(o, "\t%d", rf_distance_contracted(&distance, &t, is_contracted));
         }
         output_text(o, "\n");
         if (o->error)
@@ -123,6 +128,7 @@ static int put_matrix(output *o, const tree_list *l)
     }
     rf_free(&distance);
     topology_free(&t);
+    free(is_contracted);
     return status;
 }
 
@@ -177,12 +183,20 @@ static int compare_samples(session *s, const settings *set, tree_options *option
     memset(splits, 0, sizeof splits);
     int status = tree_set_read(&trees[0], &splits[0], set->trees.path, (size_t)set->trees.count,
                                options, &s->diag);
-    options->taxa = &trees[0].taxa;
-    options->taxa_from = "the first sample";
+    if (!options->prune) {
+        options->taxa = &trees[0].taxa;
+        options->taxa_from = "the first sample";
+    }
     if (status == ART_OK)
         status = tree_set_read(&trees[1], &splits[1], set->with.path, (size_t)set->with.count,
                                options, &s->diag);
     session_notes(s);
+    for (int i = 0; i < 2 && status == ART_OK; i++)
+        if (trees[i].n_skipped)
+            log_info(
+                &s->log, "%s: %zu trees; burn-in: %zu more%s",
+                i ? set->with.path[0] : set->trees.path[0], trees[i].n_trees, trees[i].n_skipped,
+                options->burnin_by_kind ? ", 25 %, the default for MrBayes and BEAST files" : "");
     if (status == ART_OK)
         put_comparison(&s->table, trees, splits, set->samples.min_frequency);
     for (int i = 0; i < 2; i++) {
@@ -196,12 +210,20 @@ static int run(session *s, void *chosen)
 {
     const settings *set = chosen;
     tree_options options;
+    taxa common = {0};
     int status = tree_input_options(&options, &set->input, TREE_TOPOLOGY, &s->diag);
+    options.polytomies = true;
+    options.burnin_by_kind &= set->with.count > 0; /* of single trees none is left out */
     if (status == ART_OK && set->with.count == 0)
         status = options_refuse(&s->options, OF_SAMPLES, "needs --with", &s->diag);
-    if (status != ART_OK)
-        return status;
-    return set->with.count ? compare_samples(s, set, &options) : compare_trees(s, set, &options);
+    if (status == ART_OK)
+        status =
+            tree_input_common(&options, &common, &set->input, &set->trees, &set->with, &s->diag);
+    if (status == ART_OK)
+        status =
+            set->with.count ? compare_samples(s, set, &options) : compare_trees(s, set, &options);
+    taxa_free(&common);
+    return status;
 }
 
 const command compare_command = {
@@ -209,7 +231,8 @@ const command compare_command = {
     .summary = "Robinson-Foulds distances between trees, or distances between two samples of trees",
     .description =
         "Prints the matrix of Robinson-Foulds distances (the number of splits found in only one of "
-        "the two trees) between all trees of the files. With --with, compares two samples of "
+        "the two trees) between all trees of the files; the trees may have polytomies. With "
+        "--with, compares two samples of "
         "trees: the total variation between their topology distributions, the average and the "
         "largest standard deviation of split frequencies (as in MrBayes), and the Kullback-Leibler "
         "divergences, which are infinite if one sample lacks a topology of the other; missing is "

@@ -190,7 +190,8 @@ static void add_tree(evaluation *e, const tree *t, output *table)
 {
     size_t decisions = (size_t)t->n_taxa - 3, edges = (size_t)topology_edges(t->n_taxa);
     size_t k = (size_t)e->count++;
-    memcpy(e->decision + k * decisions, t->decision, decisions * sizeof *t->decision);
+    for (size_t i = 0; i < decisions; i++)
+        e->decision[k * decisions + i] = decision_edge(t->decision[i]);
     e->has_lengths[k] = t->has_lengths;
     for (size_t i = 0; i < edges; i++) /* without lengths the value is not shown */
         e->length[k * edges + i] = t->has_lengths ? t->length[i] : 1;
@@ -201,14 +202,25 @@ static void add_tree(evaluation *e, const tree *t, output *table)
 static int evaluate_file(evaluation *e, session *s, const char *path)
 {
     tree_file file;
-    tree_options options = {
-        .taxa = &e->data.taxa, .taxa_from = "the alignment", .use = TREE_LENGTHS};
+    tree_options options = {.taxa = &e->data.taxa,
+                            .taxa_from = "the alignment",
+                            .use = TREE_LENGTHS,
+                            .polytomies = true};
     int status = tree_file_open(&file, path, &options, &s->diag);
+    size_t resolved = 0;
     while (!status && tree_file_more(&file)) {
         status = tree_file_next(&file, &s->diag);
-        if (!status)
-            add_tree(e, &file.tree, &s->table);
+        if (status)
+            break;
+        resolved += file.tree.n_contracted > 0;
+        add_tree(e, &file.tree, &s->table);
     }
+    if (resolved)
+        diag_note(&s->diag, (diag_place){.file = path},
+                  "polytomies in %zu of the trees are resolved by branches of length 0, which does "
+                  "not change the likelihood; prior and parsimony scores are those of the "
+                  "resolution",
+                  resolved);
     finish_batch(e, &s->table);
     tree_file_free(&file);
     session_notes(s);
@@ -244,7 +256,8 @@ const command evaluate_command = {
         "prior is that of the branch lengths (--branch-prior); "
         "it does not include the uniform prior on topologies, which is the same for all trees with "
         "the same number of taxa. Trees without branch lengths get only parsimony scores; their "
-        "other columns are NA. With --gradient, a second table follows after an empty line: for "
+        "other columns are NA. Polytomies are resolved by branches of length 0. With --gradient, a "
+        "second table follows after an empty line: for "
         "every branch, the number of the tree, the taxa on the smaller side of the split, the "
         "branch length, and the derivative of the log-likelihood with respect to it.",
     .options = OPTIONS,

@@ -5,6 +5,9 @@
 #include "cli/tree_input.h"
 #include "results/summary.h"
 
+#include <math.h>
+#include <stdio.h>
+
 typedef struct settings {
     common_settings common;
     option_files trees;
@@ -12,7 +15,8 @@ typedef struct settings {
     int consensus; /* of consensus_kind */
 } settings;
 
-static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .consensus = CONSENSUS_MAJORITY};
+static const settings DEFAULTS = {
+    .common = COMMON_DEFAULTS, .consensus = CONSENSUS_MAJORITY, .input = {.burnin = NAN}};
 
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
@@ -20,6 +24,7 @@ static const option OPTIONS[] = {
                  "Newick or NEXUS files (MrBayes .t and .trprobs, BEAST .trees, bootstrap lists); "
                  "several are averaged"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
+    OPTION_INCLUDE(settings, input, COMMON_TAXA_OPTIONS),
     OPTION_HEADING("Output"),
     OPTION_CHOICE(settings, consensus, "--consensus", OPTIONAL, "strict|majority|extended",
                   "splits found in all trees, in more than half of them, or these and further "
@@ -42,34 +47,52 @@ static void put_credible_sets(output *o, const tree_set *trees)
     }
 }
 
+/* What was read, and which burn-in was left out. */
+static void say_sample(session *s, const tree_set *trees, const settings *set)
+{
+    char n[FORMAT_SIZE], distinct[FORMAT_SIZE], skipped[FORMAT_SIZE], burnin[128];
+    format_count(skipped, sizeof skipped, trees->n_skipped);
+    if (trees->n_skipped == 0)
+        snprintf(burnin, sizeof burnin, "no burn-in");
+    else if (isnan(set->input.burnin))
+        snprintf(burnin, sizeof burnin,
+                 "burn-in: %s more, 25 %%, the default for MrBayes and BEAST files", skipped);
+    else
+        snprintf(burnin, sizeof burnin, "burn-in: %s more", skipped);
+    log_info(&s->log,
+             "%s %s (%s), %s distinct %s, %d taxa; the most probable topology has probability %.6g",
+             format_count(n, sizeof n, trees->n_trees), trees->n_trees == 1 ? "tree" : "trees",
+             burnin, format_count(distinct, sizeof distinct, trees->count),
+             trees->count == 1 ? "topology" : "topologies", trees->taxa.count, trees->weight[0]);
+}
+
 static int run(session *s, void *chosen)
 {
     const settings *set = chosen;
     tree_set trees = {0};
     split_table splits = {0};
+    taxa common = {0};
     tree_options options;
-    int status = tree_input_options(&options, &set->input, TREE_LENGTHS, &s->diag);
+    int status = tree_input_options(&options, &set->input, TREE_LENGTHS_KNOWN, &s->diag);
+    options.polytomies = true;
     if (status == ART_OK)
         status = session_begin(s, set->trees.path[0], SUMMARY_SUFFIXES, -1);
+    if (status == ART_OK)
+        status = tree_input_common(&options, &common, &set->input, &set->trees, NULL, &s->diag);
     if (status == ART_OK)
         status = tree_set_read(&trees, &splits, set->trees.path, (size_t)set->trees.count, &options,
                                &s->diag);
     if (status != ART_OK)
         goto out;
     session_notes(s);
-    char n[FORMAT_SIZE], distinct[FORMAT_SIZE];
-    log_info(&s->log,
-             "%s trees, %s distinct topologies, %d taxa; the most probable topology has "
-             "probability %.6g",
-             format_count(n, sizeof n, trees.n_trees),
-             format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
-             trees.weight[0]);
+    say_sample(s, &trees, set);
     put_credible_sets(&s->table, &trees);
     status =
         summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus, &s->diag);
 out:
     split_table_free(&splits);
     tree_set_free(&trees);
+    taxa_free(&common);
     return status;
 }
 
