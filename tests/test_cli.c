@@ -249,7 +249,8 @@ static void summarize_writes_its_files(void **state)
     static const line table[] = {
         {"summarize t.nwk", 0,
          "credible_set\ttopologies\tprobability\n|0.5\t1\t0.666667\n|0.99\t2\t1.000000\n",
-         "3 trees (no burn-in), 2 distinct topologies, 5 taxa|files written:|t.nwk.contree|please cite"},
+         "3 trees (no burn-in), 2 distinct topologies, 5 taxa|files written:|t.nwk.contree|please "
+         "cite"},
         {"summarize t.nwk", 3, NULL, "t.nwk.trprobs: error: results exist -- --redo"},
         {"summarize t.nwk --redo --quiet", 0, "credible_set", NULL},
         {"summarize t.nwk t.nwk --prefix both --burnin 1", 0, "0.5\t", NULL},

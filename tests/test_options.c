@@ -248,6 +248,14 @@ static void settings_files(void **state)
     assert_int_equal(o->memory, 4096);
     options_free(&s);
 
+    /* The results of a run, and a text that was not given. */
+    check_status(parse_with_file(&s, &o, "-s a",
+                                 "{\"command\": \"x\", \"seconds\": 3, \"number\": [1],"
+                                 " \"settings\": {\"number\": 6, \"text\": null}}",
+                                 NULL));
+    assert_int_equal(o->number, 6);
+    options_free(&s);
+
     static const char *const bad[][2] = {
         {"{\"numbr\": 5}",
          "settings.json: error: unknown setting 'numbr' -- did you mean 'number'?"},

@@ -504,9 +504,19 @@ static void traces_begin_where_annealing_ends(void **state)
 static void trees_are_drawn_as_text(void **state)
 {
     (void)state;
-    consensus_node node[] = {{-1, -1, NAN, NAN, NAN}, {0, 0, NAN, 1, 0}, {0, -1, 0.87, 1, 0},
-                             {2, 1, NAN, 1, 0},       {2, 2, NAN, 2, 0}, {0, 3, NAN, 4, 0}};
-    consensus c = {4, 6, node};
+    static const struct {
+        int32_t parent, taxon;
+        double support, length, sd;
+    } ROW[] = {{-1, -1, NAN, NAN, NAN}, {0, 0, NAN, 1, 0}, {0, -1, 0.87, 1, 0},
+               {2, 1, NAN, 1, 0},       {2, 2, NAN, 2, 0}, {0, 3, NAN, 4, 0}};
+    consensus_node node[6];
+    for (int i = 0; i < 6; i++)
+        node[i] = (consensus_node){.parent = ROW[i].parent,
+                                   .taxon = ROW[i].taxon,
+                                   .support = ROW[i].support,
+                                   .length = ROW[i].length,
+                                   .length_sd = ROW[i].sd};
+    consensus c = {.n_taxa = 4, .count = 6, .node = node};
     taxa names;
     taxa_init(&names);
     for (int i = 0; i < 4; i++)

@@ -211,8 +211,9 @@ static void pruning_keeps_path_lengths(void **state)
         check_status(taxa_add(&keep, name, 1));
     input in;
     tree_file f;
-    static const char text[] = "((x:1,((a:2,y:3):4,b:5):6):7,(z:1,((c:8,u:1):9,(e:10,(v:1,w:1):1):11"
-                               "):12):13);";
+    static const char text[] =
+        "((x:1,((a:2,y:3):4,b:5):6):7,(z:1,((c:8,u:1):9,(e:10,(v:1,w:1):1):11"
+        "):12):13);";
     check_status(input_from_memory(&in, "text", text, strlen(text), NULL, NULL));
     check_status(tree_file_from_input(
         &f, &in, &(tree_options){.use = TREE_LENGTHS, .taxa = &keep, .prune = true}, NULL));
@@ -329,9 +330,12 @@ static void default_burnin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_key_is_the_tree),        cmocka_unit_test(distances_count_splits),
-        cmocka_unit_test(pruning_keeps_path_lengths), in_scratch_folder(commands_accept_polytomies),
-        in_scratch_folder(common_taxa),                in_scratch_folder(default_burnin),
+        cmocka_unit_test(the_key_is_the_tree),
+        cmocka_unit_test(distances_count_splits),
+        cmocka_unit_test(pruning_keeps_path_lengths),
+        in_scratch_folder(commands_accept_polytomies),
+        in_scratch_folder(common_taxa),
+        in_scratch_folder(default_burnin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,7 +144,7 @@ static void the_way_of_the_table(void **state)
 /* Written, and read by the other commands. */
 static void check_files(story *s)
 {
-    const infer_description about = {"a.fasta", "JC", NULL};
+    const infer_description about = {.alignment = "a.fasta", .model = "JC"};
     check_status(infer_job_write(s->job, &s->found, &about, scratch_path("a"), NULL));
     char *text = file_text(scratch_path("a.trprobs")), *report = file_text("a.report.txt");
     char *html = file_text("a.report.html");

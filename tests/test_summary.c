@@ -28,8 +28,9 @@ static void summary_files(void **state)
     split_table splits;
     read_trees(&trees, &splits,
                "((A:1,B:2):3,C:4,D:5);((A:3,B:2):5,C:4,D:7);((A:5,C:2):9,B:8,D:6);");
-    check_status(
-        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
+    check_status(summary_write(scratch_path("run"), &trees, &splits,
+                               &(summary_options){.kind = CONSENSUS_MAJORITY, .errors = false},
+                               NULL));
     static const char *const expected[][2] = {
         {"run.trprobs", "   tree tree_1 [p = 0.667, P = 0.667] = [&W 0.6666666667] ("},
         {"run.contree", "(A:3,B:4,(C:3.33333333,D:6)0.666667:4);\n"},
@@ -51,12 +52,14 @@ static void summary_files(void **state)
     check_status(tree_set_read(&again, NULL, &path, 1, NULL, NULL));
     check_near(tree_set_distance(&trees, &again), 0, 1e-6); /* 6 decimals */
     tree_set_free(&again);
-    assert_int_equal(
-        summary_write(scratch_path("absent/run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL),
-        ART_ERR_IO);
+    assert_int_equal(summary_write(scratch_path("absent/run"), &trees, &splits,
+                                   &(summary_options){.kind = CONSENSUS_MAJORITY, .errors = false},
+                                   NULL),
+                     ART_ERR_IO);
     /* three independent draws: sqrt(sum over draws of (has the split - 2/3)^2) / 3 */
-    check_status(
-        summary_write(scratch_path("run"), &trees, &splits, true, CONSENSUS_MAJORITY, NULL));
+    check_status(summary_write(scratch_path("run"), &trees, &splits,
+                               &(summary_options){.kind = CONSENSUS_MAJORITY, .errors = true},
+                               NULL));
     char *text = file_text(scratch_path("run.splits.tsv"));
     assert_string_equal(text, "frequency\tsize\tlength_mean\tlength_sd\tmembers\tfrequency_se\n"
                               "0.666667\t2\t4\t1\tC,D\t0.272166\n"
@@ -74,8 +77,9 @@ static void selections_are_read_back(void **state)
     split_table splits;
     read_trees(&trees, &splits, "((A,B),C,D);((A,B),C,D);((A,C),B,D);");
     trees.share = 1.5e-9;
-    check_status(
-        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
+    check_status(summary_write(scratch_path("run"), &trees, &splits,
+                               &(summary_options){.kind = CONSENSUS_MAJORITY, .errors = false},
+                               NULL));
     char *text = file_text(scratch_path("run.trprobs"));
     assert_non_null(strstr(text, "[These are the trees that were met; together they have 1.5e-09 "
                                  "of the posterior]\n   tree tree_1 [p = 1e-09, P = 1e-09] = [&W "
@@ -112,8 +116,9 @@ static void the_list_of_trees_has_an_end(void **state)
     }
     check_status(tree_set_normalise(&trees));
     check_status(split_table_add(&splits, tree_set_decision(&trees, 0), NULL, 1));
-    check_status(
-        summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_MAJORITY, NULL));
+    check_status(summary_write(scratch_path("run"), &trees, &splits,
+                               &(summary_options){.kind = CONSENSUS_MAJORITY, .errors = false},
+                               NULL));
     char *text = file_text(scratch_path("run.trprobs"));
     /* half a 135,134th each */
     assert_non_null(strstr(text, "[35135 more trees, together with a probability of 0.130001, are "
@@ -141,7 +146,8 @@ static void every_allocation_may_fail(void **state)
     for (long k = 1; status != ART_OK; k++) {
         memory_fail_at(k);
         status =
-            summary_write(scratch_path("run"), &trees, &splits, false, CONSENSUS_EXTENDED, NULL);
+            summary_write(scratch_path("run"), &trees, &splits,
+                          &(summary_options){.kind = CONSENSUS_EXTENDED, .errors = false}, NULL);
         memory_fail_at(0);
         assert_true(status == ART_OK ? k > 20 : status == ART_ERR_NOMEM);
         assert_true(scratch_count() <= 6);

@@ -1,5 +1,6 @@
-/* Tree files as they occur (../shared/data/zoo/trees, and one of each kind of ../shared/data/trees):
- * read, with numbers that DendroPy 4.5.2 gives, or refused with words that help. */
+/* Tree files as they occur (../shared/data/zoo/trees, and one of each kind of
+ * ../shared/data/trees): read, with numbers that DendroPy 4.5.2 gives, or refused with words that
+ * help. */
 #include "support/check.h"
 #include "support/files.h"
 

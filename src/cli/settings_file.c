@@ -47,6 +47,12 @@ static bool is_text_kind(option_kind kind)
     return kind == OPTION_KIND_TEXT || kind == OPTION_KIND_FILE || kind == OPTION_KIND_FILES;
 }
 
+/* null, which options_json writes for a text that was not given. */
+static bool is_absent(const option_item *item, const json_t *value)
+{
+    return json_is_null(value) && is_text_kind(item->row->kind);
+}
+
 static int set_scalar(option_set *s, option_item *item, const char *key, const json_t *value,
                       diag_place place, diag *d)
 {
@@ -93,6 +99,9 @@ int settings_file_read(option_set *s, const char *path, diag *d)
     if (!json_is_object(root))
         return diag_error(d, ART_ERR_INPUT, place,
                           "a settings file must be one JSON object, { \"option\": value, ... }");
+    json_t *of_results = json_object_get(root, "settings");
+    if (json_is_object(of_results) && json_is_string(json_object_get(root, "command")))
+        root = of_results; /* PREFIX.json of a run: its settings */
     bool given[OPTIONS_MAX];
     for (int i = 0; i < s->count; i++)
         given[i] = s->item[i].given;
@@ -111,7 +120,7 @@ int settings_file_read(option_set *s, const char *path, diag *d)
                                 quoted, nearest.word);
         else if (!item)
             status = diag_error(d, ART_ERR_INPUT, place, "unknown setting %s", quoted);
-        else if (!given[item - s->item])
+        else if (!given[item - s->item] && !is_absent(item, value))
             status = set_option(s, item, key, value, place, d);
         if (first == ART_OK)
             first = status;

@@ -1,7 +1,9 @@
 /* settings_file.h: options from and to JSON.
  *
  * A settings file is one object; its keys are the options' long names without the dashes ('_'
- * and '-' are the same), its values strings, numbers, booleans for flags, arrays for files. */
+ * and '-' are the same), its values strings, numbers, booleans for flags, arrays for files; a
+ * text may be null, which is no value. The results of a run (PREFIX.json) are a settings file too:
+ * the settings of that run. */
 #ifndef CLI_SETTINGS_FILE_H
 #define CLI_SETTINGS_FILE_H
 

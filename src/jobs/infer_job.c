@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
+#include "jobs/methods.h"
 #include "jobs/variational_run.h"
 #include "results/page.h"
 #include "results/parameters.h"
@@ -263,7 +264,28 @@ static void describe(report_facts *f, const infer_job *j, const infer_result *fo
     memcpy(f->fact, fact, sizeof fact);
 }
 
-static page page_of(const report_facts *f, const infer_result *found, const trace *bound)
+/* The paragraph for a publication; to be freed. */
+static void describe_methods(buffer *out, const infer_job *j, const infer_result *found,
+                             const infer_description *about)
+{
+    char prior[BRANCH_PRIOR_STRING_SIZE];
+    branch_prior_print(prior, j->set.prior);
+    buffer_init(out);
+    const methods_facts facts = {.alignment = &j->data->alignment,
+                                 .model = about->model,
+                                 .prior = prior,
+                                 .free = &j->model,
+                                 .way = j->set.method == INFER_VBPI ? METHODS_VBPI
+                                        : has_chains(found)         ? METHODS_CHAINS
+                                                                    : METHODS_TABLE,
+                                 .seed = j->set.seed,
+                                 .evaluation = &found->evaluation,
+                                 .rooting = about->rooting};
+    methods_write(out, &facts);
+}
+
+static page page_of(const report_facts *f, const infer_result *found,
+                    const infer_description *about, const char *methods, const trace *bound)
 {
     return (page){.fact = f->fact,
                   .n_facts = FACTS,
@@ -271,6 +293,8 @@ static page page_of(const report_facts *f, const infer_result *found, const trac
                   .verdict = &found->evaluation.verdict,
                   .posterior = &found->evaluation.posterior,
                   .bound = bound,
+                  .rooting = about->rooting,
+                  .methods = methods,
                   .rounds =
                       json_object_get(found->facts, has_chains(found) ? "chain_rounds" : "rounds")};
 }
@@ -280,9 +304,15 @@ int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
 {
     const trace none = {0};
     report_facts f;
+    buffer methods;
     describe(&f, j, found, about);
-    const page p = page_of(&f, found, &none);
-    return page_text(out, &p);
+    describe_methods(&methods, j, found, about);
+    const page p = page_of(&f, found, about, methods.text, &none);
+    int status = page_text(out, &p);
+    if (!status)
+        status = buffer_status(&methods);
+    buffer_free(&methods);
+    return status;
 }
 
 /* <prefix>.report.txt and .html */
@@ -291,14 +321,19 @@ static int write_page(const infer_job *j, const infer_result *found, const infer
 {
     trace bound = {0};
     report_facts f;
+    buffer methods;
     char *metrics = NULL;
     describe(&f, j, found, about);
     int status = asprintf(&metrics, "%s.metrics.jsonl", prefix) < 0
                      ? ART_ERR_NOMEM
                      : trace_read(&bound, metrics, OBJECTIVE);
-    const page p = page_of(&f, found, &bound);
+    describe_methods(&methods, j, found, about);
+    const page p = page_of(&f, found, about, methods.text, &bound);
+    if (!status)
+        status = buffer_status(&methods);
     if (!status)
         status = page_write(prefix, &p, d);
+    buffer_free(&methods);
     trace_free(&bound);
     free(metrics);
     return status;
@@ -310,13 +345,17 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
     const posterior *p = &found->evaluation.posterior;
     int status = infer_job_has_model(j) ? write_model(j, about, prefix, d) : remove_model(prefix);
     if (!status)
-        status = sample_write(prefix, p, d);
+        status = sample_write(prefix, p, about->rooting, d);
+    const tree_rows rows = {(size_t)p->count, p->decision, p->length, NULL};
+    const summary_options summary = {.kind = CONSENSUS_MAJORITY,
+                                     .errors =
+                                         verdict_shows_split_errors(&found->evaluation.verdict),
+                                     .rooting = about->rooting,
+                                     .rows = p->has_lengths ? &rows : NULL};
     if (!status)
         status = parameters_write(prefix, p, d);
     if (!status)
-        status = summary_write(prefix, &p->trees, &p->splits,
-                               verdict_shows_split_errors(&found->evaluation.verdict),
-                               CONSENSUS_MAJORITY, d);
+        status = summary_write(prefix, &p->trees, &p->splits, &summary, d);
     return status ? status : write_page(j, found, about, prefix, d);
 }
 

@@ -19,6 +19,7 @@
 #include "subst/free_model.h"
 #include "train/objective.h"
 #include "train/trainer.h"
+#include "tree/rooting.h"
 
 typedef enum infer_method { INFER_COLLAPSED, INFER_VBPI } infer_method;
 
@@ -60,9 +61,10 @@ int infer_job_finish(infer_job *j, infer_result *out);
 
 /* The description of the run in the files. All borrowed. */
 typedef struct infer_description {
-    const char *alignment; /* the name of its file */
-    const char *model;     /* the substitution model as text */
-    const char *settings;  /* a JSON object, for the model file; NULL: the prior alone */
+    const char *alignment;  /* the name of its file */
+    const char *model;      /* the substitution model as text */
+    const char *settings;   /* a JSON object, for the model file; NULL: the prior alone */
+    const rooting *rooting; /* of the trees in the files; NULL: unrooted */
 } infer_description;
 
 /* The suffixes of the files other than <prefix>.json; NULL at the end. */

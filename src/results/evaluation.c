@@ -1,10 +1,12 @@
 #include "results/evaluation.h"
 
 #include "artreeformer.h"
+#include "base/interval.h"
 #include "base/mem.h"
 #include "io/json_number.h"
 #include "results/parameters.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,6 +125,35 @@ int evaluation_figures(json_t *out, const evaluation *e, int64_t k)
     return status;
 }
 
+/* {"mean": .., "median": .., "hpd95": [.., ..]} */
+static int set_range(json_t *out, const char *key, const double *value, size_t n)
+{
+    interval range;
+    int status = interval_of(&range, value, NULL, n, 0.95);
+    if (status || isnan(range.mean))
+        return status;
+    json_t *object = json_pack("{s:f, s:f, s:[f, f]}", "mean", range.mean, "median", range.median,
+                               "hpd95", range.low, range.high);
+    return object && !json_object_set_new(out, key, object) ? ART_OK : ART_ERR_NOMEM;
+}
+
+int evaluation_sample(json_t *out, const posterior *p)
+{
+    const size_t rows = (size_t)p->count;
+    if (p->rows != ROWS_BY_WEIGHT || !p->has_lengths || !rows)
+        return ART_OK;
+    json_t *sample = json_object();
+    int status = sample ? ART_OK : ART_ERR_NOMEM;
+    if (!status)
+        status = set_range(sample, "log_likelihood", p->value, rows);
+    if (!status)
+        status = set_range(sample, "log_prior", p->log_prior, rows);
+    if (!status && json_object_set(out, "sample", sample))
+        status = ART_ERR_NOMEM;
+    json_decref(sample);
+    return status;
+}
+
 json_t *evaluation_json(const evaluation *e, int64_t k)
 {
     json_t *out = json_object();
@@ -135,6 +166,8 @@ json_t *evaluation_json(const evaluation *e, int64_t k)
         status = json_object_set_new(out, "parameters", parameters_json(&e->posterior))
                      ? ART_ERR_NOMEM
                      : ART_OK;
+    if (!status)
+        status = evaluation_sample(out, &e->posterior);
     if (status) {
         json_decref(out);
         return NULL;

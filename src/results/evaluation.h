@@ -39,6 +39,10 @@ void evaluation_judge(evaluation *e);
  * A new object, NULL if memory is short. */
 json_t *evaluation_json(const evaluation *e, int64_t k);
 
+/* Sets "sample": mean, median and 95 % HPD interval of log-likelihood and log prior over the rows,
+ * if they are a sample of the posterior with branch lengths. */
+int evaluation_sample(json_t *out, const posterior *p);
+
 /* Sets those of the evidence alone. */
 int evaluation_figures(json_t *out, const evaluation *e, int64_t k);
 

@@ -96,10 +96,12 @@ void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p)
                  p->sample_ess);
 }
 
-int page_tree(buffer *out, const posterior *p)
+int page_tree(buffer *out, const posterior *p, const rooting *r)
 {
     consensus c = {0};
     int status = consensus_build(&c, &p->splits, CONSENSUS_MAJORITY);
+    if (!status)
+        status = consensus_root(&c, r, NULL);
     if (!status)
         status = draw_tree(out, &c, &p->trees.taxa, DRAWN_COLUMNS);
     consensus_free(&c);
@@ -160,7 +162,7 @@ static int put_parameters(buffer *out, const posterior *p)
     return ART_OK;
 }
 
-static int put_topologies(buffer *out, const tree_set *trees)
+static int put_topologies(buffer *out, const tree_set *trees, const rooting *r)
 {
     char text[PAGE_FIGURE_SIZE];
     page_count(text, trees);
@@ -175,6 +177,7 @@ static int put_topologies(buffer *out, const tree_set *trees)
     }
     tree_writer writer = {0};
     int status = tree_writer_init(&writer, &trees->taxa);
+    writer.rooting = r;
     buffer_text(out, "\nThe most probable topologies\n");
     for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
         page_probability(text, tree_set_probability(trees, i));
@@ -198,11 +201,15 @@ int page_text(buffer *out, const page *p)
     put_sample(out, p->posterior);
     int status = put_parameters(out, p->posterior);
     if (!status)
-        status = put_topologies(out, &p->posterior->trees);
-    buffer_text(out, "\nMajority consensus; numbers are posterior probabilities of splits in "
-                     "percent;\nhorizontal distances are mean branch lengths\n\n");
+        status = put_topologies(out, &p->posterior->trees, p->rooting);
+    buffer_text(out, "\nMajority consensus, ");
+    rooting_describe(out, p->rooting, &p->posterior->trees.taxa, &p->posterior->splits);
+    buffer_text(out, ";\nnumbers are posterior probabilities of splits in percent;\n"
+                     "horizontal distances are mean branch lengths\n\n");
     if (!status)
-        status = page_tree(out, p->posterior);
+        status = page_tree(out, p->posterior, p->rooting);
+    if (p->methods)
+        buffer_printf(out, "\nFor a publication\n\n%s", p->methods);
     return status ? status : buffer_status(out);
 }
 

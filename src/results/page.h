@@ -13,6 +13,7 @@
 #include "results/posterior.h"
 #include "results/trace.h"
 #include "results/verdict.h"
+#include "tree/rooting.h"
 
 #include <jansson.h>
 
@@ -30,6 +31,8 @@ typedef struct page {
     const verdict *verdict;
     const posterior *posterior; /* finished */
     const trace *bound;         /* during training; may have no points */
+    const rooting *rooting;     /* of the trees that are shown; NULL: unrooted */
+    const char *methods;        /* a paragraph for a publication; may be NULL */
     const json_t *rounds;       /* an array of flat objects shown as a table; may be NULL */
 } page;
 
@@ -72,7 +75,7 @@ void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p);
 extern const double PAGE_CREDIBLE[];
 enum { PAGE_TOPOLOGIES = 10 };
 
-/* The majority consensus with supports in percent, drawn as text. */
-int page_tree(buffer *out, const posterior *p);
+/* The majority consensus with supports in percent, drawn as text; r may be NULL. */
+int page_tree(buffer *out, const posterior *p, const rooting *r);
 
 #endif

@@ -29,6 +29,7 @@ static const char STYLE[] =
     "th{font-weight:600;color:var(--soft)}td.n,th.n{text-align:right;"
     "font-variant-numeric:tabular-nums;white-space:nowrap}\n"
     "td.t{overflow-wrap:anywhere}code{font-size:.85em}\n"
+    "pre.methods{white-space:pre-wrap;font:inherit}\n"
     "div.verdict{border:2px solid;border-left-width:.6rem;border-radius:.3rem;"
     "padding:.5rem 1rem;margin:1rem 0}\n"
     "div.verdict p{color:var(--ink);margin:.3rem 0}div.verdict p.line{font-weight:600}\n"
@@ -184,15 +185,32 @@ static int put_parameters(buffer *out, const posterior *p)
     return ART_OK;
 }
 
-static int put_tree(buffer *out, const posterior *p)
+/* How the tree is rooted, as the end of a sentence. */
+static void put_rooting(buffer *out, const posterior *p, const rooting *r)
+{
+    buffer text;
+    buffer_init(&text);
+    rooting_describe(&text, r, &p->trees.taxa, &p->splits);
+    markup_text(out, text.text);
+    out->failed |= text.failed;
+    buffer_free(&text);
+    if (r && r->kind != ROOT_NOWHERE)
+        return;
+    buffer_text(out, "; it is drawn from the node next to ");
+    markup_text(out, p->trees.taxa.name[0]);
+}
+
+static int put_tree(buffer *out, const posterior *p, const rooting *r)
 {
     consensus c = {0};
     buffer_text(out, "<h2>Majority consensus</h2>\n<p>Numbers are posterior probabilities of "
                      "splits in percent; branch lengths are means, in expected substitutions per "
-                     "site. The tree is unrooted; it is drawn from the node next to ");
-    markup_text(out, p->trees.taxa.name[0]);
+                     "site. The tree is ");
+    put_rooting(out, p, r);
     buffer_text(out, ".</p>\n<div class=\"wide\">\n");
     int status = consensus_build(&c, &p->splits, CONSENSUS_MAJORITY);
+    if (!status)
+        status = consensus_root(&c, r, NULL);
     if (!status)
         status = svg_tree(out, &c, &p->trees.taxa);
     buffer_text(out, "</div>\n");
@@ -207,13 +225,14 @@ static void put_probability(buffer *out, double p)
     buffer_printf(out, "<td class=\"n\">%s</td>", text);
 }
 
-static int list_topologies(buffer *out, const tree_set *trees)
+static int list_topologies(buffer *out, const tree_set *trees, const rooting *r)
 {
     tree_writer writer = {0};
     buffer text;
     double sum = 0;
     buffer_init(&text);
     int status = tree_writer_init(&writer, &trees->taxa);
+    writer.rooting = r;
     buffer_text(out, "<table>\n<tr><th class=\"n\">rank</th><th class=\"n\">probability</th>"
                      "<th class=\"n\">cumulative</th><th>topology</th></tr>\n");
     for (size_t i = 0; i < trees->count && i < PAGE_TOPOLOGIES && !status; i++) {
@@ -234,7 +253,7 @@ static int list_topologies(buffer *out, const tree_set *trees)
     return status;
 }
 
-static int put_topologies(buffer *out, const tree_set *trees)
+static int put_topologies(buffer *out, const tree_set *trees, const rooting *r)
 {
     char text[PAGE_FIGURE_SIZE];
     page_count(text, trees);
@@ -245,7 +264,7 @@ static int put_topologies(buffer *out, const tree_set *trees)
     }
     buffer_text(out, ".</p>\n");
     if (page_lists_topologies(trees))
-        return list_topologies(out, trees);
+        return list_topologies(out, trees, r);
     buffer_printf(out, "<p>%s</p>\n", PAGE_NO_LIST);
     return ART_OK;
 }
@@ -352,6 +371,15 @@ static int put_trace(buffer *out, const trace *t)
     return status;
 }
 
+static void put_methods(buffer *out, const char *methods)
+{
+    if (!methods)
+        return;
+    buffer_text(out, "<h2>For a publication</h2>\n<pre class=\"methods\">");
+    markup_text(out, methods);
+    buffer_text(out, "</pre>\n");
+}
+
 int page_html(buffer *out, const page *p)
 {
     buffer_text(out, "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n"
@@ -369,9 +397,9 @@ int page_html(buffer *out, const page *p)
     put_diagnostics(out, p->verdict, p->evidence);
     put_facts(out, p);
     put_evidence(out, p->evidence, p->verdict);
-    int status = put_tree(out, p->posterior);
+    int status = put_tree(out, p->posterior, p->rooting);
     if (!status)
-        status = put_topologies(out, &p->posterior->trees);
+        status = put_topologies(out, &p->posterior->trees, p->rooting);
     if (!status)
         status = put_splits(out, p);
     if (!status)
@@ -380,6 +408,7 @@ int page_html(buffer *out, const page *p)
     put_rounds(out, p->rounds);
     if (!status)
         status = put_trace(out, p->bound);
+    put_methods(out, p->methods);
     buffer_text(out, "</body>\n</html>\n");
     return status ? status : buffer_status(out);
 }

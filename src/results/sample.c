@@ -6,13 +6,14 @@
 
 #include <stdio.h>
 
-static int put_trees(buffer *out, const posterior *p)
+static int put_trees(buffer *out, const posterior *p, const rooting *r)
 {
     const taxa *names = &p->trees.taxa;
     size_t n = (size_t)names->count;
     const double weight = 1.0 / p->count;
     tree_writer writer = {0};
     int status = tree_writer_init(&writer, names);
+    writer.rooting = r;
     tree_write_begin(out, names);
     for (size_t i = 0; i < (size_t)p->count && !status; i++) {
         char name[32];
@@ -25,8 +26,9 @@ static int put_trees(buffer *out, const posterior *p)
     return status;
 }
 
-static int put_trace(buffer *out, const posterior *p)
+static int put_trace(buffer *out, const posterior *p, const rooting *r)
 {
+    (void)r;
     char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
     posterior_column_names(name, p);
     buffer_text(out, "state\tposterior\tlikelihood\tprior");
@@ -47,16 +49,16 @@ static int put_trace(buffer *out, const posterior *p)
 
 /* The files and who fills them, in the same order. */
 const char *const SAMPLE_SUFFIXES[] = {".trees", ".trace.tsv", NULL};
-static int (*const PUT[])(buffer *, const posterior *) = {put_trees, put_trace};
+static int (*const PUT[])(buffer *, const posterior *, const rooting *) = {put_trees, put_trace};
 
-int sample_write(const char *prefix, const posterior *p, diag *d)
+int sample_write(const char *prefix, const posterior *p, const rooting *r, diag *d)
 {
     int status = ART_OK;
     buffer text;
     buffer_init(&text);
     for (int i = 0; SAMPLE_SUFFIXES[i] && !status; i++) {
         buffer_clear(&text);
-        status = PUT[i](&text, p);
+        status = PUT[i](&text, p, r);
         if (!status)
             status = output_result(prefix, SAMPLE_SUFFIXES[i], &text, d);
     }

@@ -8,10 +8,12 @@
 
 #include "base/diag.h"
 #include "results/posterior.h"
+#include "tree/rooting.h"
 
 extern const char *const SAMPLE_SUFFIXES[]; /* the suffixes above, NULL at the end */
 
-/* p is finished (posterior_finish) and has branch lengths. */
-int sample_write(const char *prefix, const posterior *p, diag *d);
+/* p is finished (posterior_finish) and has branch lengths. The trees are rooted at r, if it is not
+ * NULL. */
+int sample_write(const char *prefix, const posterior *p, const rooting *r, diag *d);
 
 #endif

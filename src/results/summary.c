@@ -146,16 +146,21 @@ const char *const SUMMARY_SUFFIXES[] = {".trprobs", ".contree",    ".con.tre",
 static int (*const WRITE[])(buffer *, sample *) = {write_probabilities, write_consensus,
                                                    write_annotated, write_best, write_splits};
 
-int summary_write(const char *prefix, const tree_set *trees, const split_table *splits, bool errors,
-                  consensus_kind kind, diag *d)
+int summary_write(const char *prefix, const tree_set *trees, const split_table *splits,
+                  const summary_options *o, diag *d)
 {
-    sample s = {.trees = trees, .splits = splits, .errors = errors};
+    sample s = {.trees = trees, .splits = splits, .errors = o->errors};
     buffer text;
     buffer_init(&text);
     int status = tree_writer_init(&s.writer, &trees->taxa);
     s.writer.digits = 6;
+    s.writer.rooting = o->rooting;
     if (status == ART_OK)
-        status = consensus_build(&s.consensus, splits, kind);
+        status = consensus_build(&s.consensus, splits, o->kind);
+    if (status == ART_OK && o->rows && o->rows->count)
+        status = consensus_add_ranges(&s.consensus, o->rows);
+    if (status == ART_OK)
+        status = consensus_root(&s.consensus, o->rooting, NULL);
     for (int i = 0; SUMMARY_SUFFIXES[i] && status == ART_OK; i++) {
         buffer_clear(&text);
         status = WRITE[i](&text, &s);

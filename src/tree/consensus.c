@@ -24,6 +24,12 @@ typedef struct cluster {
     consensus_node node; /* all but its parent */
 } cluster;
 
+static consensus_node unknown_node(int32_t taxon)
+{
+    const double nan = (double)NAN;
+    return (consensus_node){-1, taxon, nan, nan, nan, {nan, nan, nan, nan}};
+}
+
 static cluster make_cluster(const uint64_t *bits, int32_t n_taxa)
 {
     cluster c = {.bits = bits, .size = split_size(bits, n_taxa), .parent = -1};
@@ -36,8 +42,7 @@ static cluster make_cluster(const uint64_t *bits, int32_t n_taxa)
         c.smallest = 0;
         c.size = 1;
     }
-    double nan = (double)NAN;
-    c.node = (consensus_node){-1, c.size == 1 ? c.smallest : -1, nan, nan, nan};
+    c.node = unknown_node(c.size == 1 ? c.smallest : -1);
     return c;
 }
 
@@ -107,7 +112,7 @@ static int arrange(consensus *c, cluster *list, int32_t count, int32_t n_taxa)
     n.place = n.next + nodes;
     c->n_taxa = n_taxa;
     c->count = count + 1;
-    c->node[0] = (consensus_node){-1, -1, (double)NAN, (double)NAN, (double)NAN};
+    c->node[0] = unknown_node(-1);
     qsort(list, (size_t)count, sizeof *list, by_size);
     for (int32_t i = 1; i <= count; i++) {
         const cluster *own = &list[i - 1];
@@ -235,34 +240,171 @@ out:
     return status;
 }
 
+int consensus_from_topology(consensus *c, const topology *t, const int32_t *decision,
+                            const double *length)
+{
+    const int32_t n_taxa = t->n_taxa, edges = topology_edges(n_taxa);
+    const size_t words = split_words(n_taxa);
+    int32_t count = 0;
+    int status = ART_ERR_NOMEM;
+    memset(c, 0, sizeof *c);
+    uint64_t *bits = mem_zeros((size_t)edges * words, sizeof *bits);
+    int32_t *order = mem_zeros((size_t)edges, sizeof *order);
+    bool *is_contracted = mem_zeros((size_t)edges, sizeof *is_contracted);
+    cluster *list = mem_zeros((size_t)edges, sizeof *list);
+    if (!bits || !order || !is_contracted || !list)
+        goto out;
+    splits_of(bits, t, order);
+    topology_contracted(is_contracted, t, decision);
+    for (int32_t e = 0; e < edges; e++) {
+        if (is_contracted[e])
+            continue;
+        list[count] = make_cluster(bits + (size_t)e * words, n_taxa);
+        list[count++].node.length = length ? length[e] : (double)NAN;
+    }
+    status = arrange(c, list, count, n_taxa);
+out:
+    free(bits);
+    free(order);
+    free(is_contracted);
+    free(list);
+    return status;
+}
+
+/* The branches of the consensus as splits [count][words]; node 0 has none. */
+static void splits_of_nodes(uint64_t *bits, const consensus *c)
+{
+    const size_t words = split_words(c->n_taxa);
+    for (int32_t i = c->count - 1; i > 0; i--) {
+        const consensus_node *node = &c->node[i];
+        uint64_t *own = bits + (size_t)i * words;
+        if (node->taxon >= 0)
+            own[node->taxon / 64] |= (uint64_t)1 << (node->taxon % 64);
+        for (size_t w = 0; w < words; w++)
+            bits[(size_t)node->parent * words + w] |= own[w];
+    }
+    for (int32_t i = 1; i < c->count; i++)
+        if (c->node[i].taxon == 0) /* the side without taxon 0 */
+            for (size_t w = 0; w < words; w++)
+                bits[(size_t)i * words + w] ^= bits[w];
+}
+
+/* value [nodes][rows] becomes the length of the branch of each node in each row, NaN where the tree
+ * lacks it. */
+static int collect_lengths(double *value, const consensus *c, const tree_rows *rows)
+{
+    const int32_t n_taxa = c->n_taxa, edges = topology_edges(n_taxa);
+    const size_t words = split_words(n_taxa), nodes = (size_t)c->count;
+    uint64_t *bits = mem_zeros((nodes + (size_t)edges) * words, sizeof *bits);
+    int32_t *order = mem_zeros((size_t)edges, sizeof *order);
+    bool *is_contracted = mem_zeros((size_t)edges, sizeof *is_contracted);
+    topology t = {0};
+    key_table known;
+    key_table_init(&known, words * sizeof *bits);
+    int status = bits && order && is_contracted ? topology_init(&t, n_taxa) : ART_ERR_NOMEM;
+    if (!status)
+        status = key_table_reserve(&known, nodes);
+    if (status)
+        goto out;
+    splits_of_nodes(bits, c);
+    for (size_t i = 1; i < nodes; i++)
+        key_table_put(&known, bits + i * words);
+    uint64_t *own = bits + nodes * words;
+    for (size_t r = 0; r < rows->count; r++) {
+        const int32_t *decision = rows->decision + r * (size_t)(n_taxa - 3);
+        topology_build(&t, decision);
+        splits_of(own, &t, order);
+        topology_contracted(is_contracted, &t, decision);
+        for (int32_t e = 0; e < edges; e++) {
+            const int64_t at =
+                is_contracted[e] ? KEY_NONE : key_table_find(&known, own + (size_t)e * words);
+            if (at >= 0)
+                value[((size_t)at + 1) * rows->count + r] =
+                    rows->length[r * (size_t)edges + (size_t)e];
+        }
+    }
+out:
+    key_table_free(&known);
+    topology_free(&t);
+    free(bits);
+    free(order);
+    free(is_contracted);
+    return status;
+}
+
+int consensus_add_ranges(consensus *c, const tree_rows *rows)
+{
+    const size_t nodes = (size_t)c->count, n = rows->count;
+    double *value = mem_zeros(nodes * n + 2 * n, sizeof *value);
+    if (!value)
+        return ART_ERR_NOMEM;
+    for (size_t i = 0; i < nodes * n; i++)
+        value[i] = (double)NAN;
+    double *seen = value + nodes * n, *weight = seen + n;
+    int status = collect_lengths(value, c, rows);
+    for (size_t i = 1; i < nodes && !status; i++) {
+        size_t count = 0;
+        for (size_t r = 0; r < n; r++)
+            if (!isnan(value[i * n + r])) {
+                seen[count] = value[i * n + r];
+                weight[count++] = rows->weight ? rows->weight[r] : 1;
+            }
+        status = interval_of(&c->node[i].range, seen, weight, count, 0.95);
+    }
+    free(value);
+    return status;
+}
+
 /* What stands behind a node: support and length, as Newick labels or as annotations. */
-static void write_node(buffer *out, const consensus_node *node, bool annotate)
+typedef struct node_style {
+    bool annotate; /* as MrBayes does */
+    bool support;  /* as labels */
+    int digits;
+} node_style;
+
+static void write_annotation(buffer *out, const consensus_node *node)
+{
+    buffer_text(out, "[&length_mean=");
+    buffer_double(out, node->length, 9);
+    if (!isnan(node->length_sd)) {
+        buffer_text(out, ",length_sd=");
+        buffer_double(out, node->length_sd, 9);
+    }
+    if (!isnan(node->range.median)) {
+        buffer_text(out, ",length_median=");
+        buffer_double(out, node->range.median, 9);
+        buffer_text(out, ",length_95%HPD={");
+        buffer_double(out, node->range.low, 9);
+        buffer_char(out, ',');
+        buffer_double(out, node->range.high, 9);
+        buffer_char(out, '}');
+    }
+    buffer_char(out, ']');
+}
+
+static void write_node(buffer *out, const consensus_node *node, node_style style)
 {
     bool inner = node->taxon < 0;
-    if (annotate && !isnan(node->support)) {
+    if (style.annotate && !isnan(node->support)) {
         buffer_text(out, "[&prob=");
         buffer_double(out, node->support, 9);
         buffer_text(out, ",prob(percent)=\"");
         buffer_fixed(out, 100 * node->support, 0);
         buffer_text(out, "\"]");
-    } else if (!annotate && inner && !isnan(node->support)) {
+    } else if (style.support && inner && !isnan(node->support)) {
         buffer_double(out, node->support, 6);
     }
     if (isnan(node->length))
         return;
     buffer_char(out, ':');
-    buffer_double(out, node->length, 9);
-    if (annotate && !isnan(node->length_sd)) {
-        buffer_text(out, "[&length_mean=");
-        buffer_double(out, node->length, 9);
-        buffer_text(out, ",length_sd=");
-        buffer_double(out, node->length_sd, 9);
-        buffer_char(out, ']');
-    }
+    buffer_double(out, node->length, style.digits);
+    if (style.annotate && !(isnan(node->length_sd) && isnan(node->range.median)))
+        write_annotation(out, node);
 }
 
-/* The nodes are in the order of the text: only the closing parentheses have to be found. */
-static void write_tree(buffer *out, const consensus *c, const taxa *names, bool annotate)
+/* The nodes are in the order of the text: only the closing parentheses have to be found. names
+ * NULL: the numbers of the taxa. */
+static void write_tree(buffer *out, const consensus *c, const taxa *names, node_style style)
 {
     for (int32_t i = 0; i < c->count; i++) {
         const consensus_node *node = &c->node[i];
@@ -270,15 +412,15 @@ static void write_tree(buffer *out, const consensus *c, const taxa *names, bool 
             buffer_char(out, '(');
             continue;
         }
-        if (annotate)
-            buffer_printf(out, "%d", node->taxon + 1);
-        else
+        if (names)
             nexus_write_name(out, names->name[node->taxon], QUOTE_NEWICK);
-        write_node(out, node, annotate);
+        else
+            buffer_printf(out, "%d", node->taxon + 1);
+        write_node(out, node, style);
         int32_t next = i + 1 < c->count ? c->node[i + 1].parent : -1;
         for (int32_t at = node->parent; at != next; at = c->node[at].parent) {
             buffer_char(out, ')');
-            write_node(out, &c->node[at], annotate);
+            write_node(out, &c->node[at], style);
         }
         buffer_char(out, next < 0 ? ';' : ',');
     }
@@ -286,7 +428,12 @@ static void write_tree(buffer *out, const consensus *c, const taxa *names, bool 
 
 void consensus_write_newick(buffer *out, const consensus *c, const taxa *names)
 {
-    write_tree(out, c, names, false);
+    write_tree(out, c, names, (node_style){.support = true, .digits = 9});
+}
+
+void consensus_write_plain(buffer *out, const consensus *c, const taxa *names, int digits)
+{
+    write_tree(out, c, names, (node_style){.digits = digits});
 }
 
 void consensus_write_nexus(buffer *out, const consensus *c, const taxa *names, const char *name)
@@ -305,7 +452,7 @@ void consensus_write_nexus(buffer *out, const consensus *c, const taxa *names, c
     }
     buffer_text(out, "\t\t;\n   tree ");
     nexus_write_name(out, name, QUOTE_NEXUS);
-    buffer_text(out, " = [&U] ");
-    write_tree(out, c, names, true);
+    buffer_text(out, c->is_rooted ? " = [&R] " : " = [&U] ");
+    write_tree(out, c, NULL, (node_style){.annotate = true, .digits = 9});
     buffer_text(out, "\nend;\n");
 }

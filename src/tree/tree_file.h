@@ -20,6 +20,7 @@
 #define TREE_TREE_FILE_H
 
 #include "tree/tree_index.h"
+#include "tree/tree_sample.h"
 
 typedef struct tree_options {
     const taxa *taxa; /* NULL: those of the first tree, in lexicographic order; borrowed */
@@ -33,6 +34,8 @@ typedef struct tree_options {
      * without weights; the larger of the two is used. The fraction is at least 0 and below 1. */
     size_t burnin_trees;
     double burnin_share;
+    tree_sample *sample; /* tree_set_read adds the trees that have lengths to it, if not NULL; it is
+                            initialised there. Borrowed */
     bool burnin_by_kind; /* instead: CHAIN_BURNIN of the states of a chain (tree_index.is_chain), of
                             other trees none */
 } tree_options;

@@ -113,7 +113,8 @@ out:
 }
 
 /* Adds the trees of an open file, each with its share of 1/n_files. */
-static int add_file(tree_set *s, split_table *splits, tree_file *f, size_t n_files, diag *d)
+static int add_file(tree_set *s, split_table *splits, tree_sample *sample, tree_file *f,
+                    size_t n_files, diag *d)
 {
     int status = ART_OK;
     while (!status && tree_file_more(f)) {
@@ -126,6 +127,8 @@ static int add_file(tree_set *s, split_table *splits, tree_file *f, size_t n_fil
         const double *length = f->rules.use != TREE_TOPOLOGY ? f->tree.length : NULL;
         if (!status && splits)
             status = split_table_add(splits, f->tree.decision, length, weight);
+        if (!status && sample && length)
+            status = tree_sample_add(sample, f->tree.decision, length, weight);
     }
     return status;
 }
@@ -145,13 +148,15 @@ int tree_set_read(tree_set *s, split_table *splits, const char *const *path, siz
             status = tree_set_init(s, f.taxa);
             if (!status && splits)
                 status = split_table_init(splits, f.taxa->count);
+            if (!status && o.sample)
+                tree_sample_init(o.sample, f.taxa->count);
             if (!o.taxa) {
                 o.taxa = &s->taxa;
                 o.taxa_from = path[0];
             }
         }
         if (!status)
-            status = add_file(s, splits, &f, n_paths, d);
+            status = add_file(s, splits, o.sample, &f, n_paths, d);
         s->n_skipped += f.skipped;
         tree_file_free(&f);
     }

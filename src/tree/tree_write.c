@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "io/nexus.h"
+#include "tree/consensus.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -45,11 +46,45 @@ static void write_leaf(buffer *out, const tree_writer *w, int32_t taxon, bool nu
         nexus_write_name(out, w->taxa->name[taxon], QUOTE_NEWICK);
 }
 
+/* The tree with its root. */
+static void write_rooted(buffer *out, tree_writer *w, const int32_t *decision, const double *length,
+                         bool numbers)
+{
+    consensus c;
+    bool is_clade;
+    topology_build(&w->topology, decision);
+    int status = consensus_from_topology(&c, &w->topology, decision, length);
+    if (!status)
+        status = consensus_root(&c, w->rooting, &is_clade);
+    if (status) {
+        out->failed = true;
+    } else {
+        w->not_clades += !is_clade;
+        consensus_write_plain(out, &c, numbers ? NULL : w->taxa, w->digits);
+    }
+    consensus_free(&c);
+}
+
+static bool is_rooted(const tree_writer *w, const double *length)
+{
+    if (!w->rooting || w->rooting->kind == ROOT_NOWHERE)
+        return false;
+    for (int32_t e = 0; w->rooting->kind == ROOT_MIDPOINT && e < topology_edges(w->taxa->count);
+         e++)
+        if (!length || isnan(length[e]))
+            return false;
+    return true;
+}
+
 /* Walks around the tree along the parents: no stack, whatever the depth. */
 static void write_tree(buffer *out, tree_writer *w, const int32_t *decision, const double *length,
                        bool numbers)
 {
     topology *t = &w->topology;
+    if (is_rooted(w, length)) {
+        write_rooted(out, w, decision, length, numbers);
+        return;
+    }
     topology_build(t, decision);
     topology_contracted(w->is_contracted, t, decision);
     int32_t root = t->child[0][0], node = root;
@@ -98,7 +133,7 @@ void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double
 {
     buffer_text(out, "   tree ");
     nexus_write_name(out, name, QUOTE_NEXUS);
-    buffer_text(out, " = [&U] ");
+    buffer_text(out, is_rooted(w, length) ? " = [&R] " : " = [&U] ");
     if (weight) {
         buffer_text(out, "[&W ");
         buffer_double(out, *weight, 0);
@@ -143,7 +178,7 @@ void tree_write_probability(buffer *out, tree_writer *w, size_t number, double p
     write_rounded(out, p);
     buffer_text(out, ", P = ");
     write_rounded(out, sum);
-    buffer_text(out, "] = [&W ");
+    buffer_text(out, is_rooted(w, NULL) ? "] = [&R] [&W " : "] = [&W ");
     write_weight(out, p);
     buffer_text(out, "] ");
     write_tree(out, w, decision, NULL, true);

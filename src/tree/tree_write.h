@@ -19,13 +19,16 @@
 #define TREE_TREE_WRITE_H
 
 #include "base/buffer.h"
+#include "tree/rooting.h"
 #include "tree/taxa.h"
 #include "tree/topology.h"
 
 typedef struct tree_writer {
     const taxa *taxa; /* borrowed */
     topology topology;
-    bool *is_contracted; /* [2N-3] by edge; owned */
+    bool *is_contracted;    /* [2N-3] by edge; owned */
+    const rooting *rooting; /* of the trees; NULL (initially): unrooted. Borrowed */
+    size_t not_clades;      /* trees written so far in which the outgroup is not monophyletic */
     int digits; /* significant digits of lengths; 0 (initially): as many as needed to read back
                    exactly */
 } tree_writer;
@@ -40,8 +43,9 @@ void tree_write_newick(buffer *out, tree_writer *w, const int32_t *decision, con
 /* "#NEXUS", and a TREES block up to its TRANSLATE table of the numbers 1..N. */
 void tree_write_begin(buffer *out, const taxa *names);
 
-/* One line of the block, with numbers for the taxa: `tree NAME = [&U] ...;`, and `[&W w]` with
- * a weight if that is not NULL. */
+/* One line of the block, with numbers for the taxa: `tree NAME = [&U] ...;`, [&R] if it is rooted,
+ * and
+ * `[&W w]` with a weight if that is not NULL. */
 void tree_write_tree(buffer *out, tree_writer *w, const char *name, const double *weight,
                      const int32_t *decision, const double *length);
 

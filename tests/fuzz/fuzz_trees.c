@@ -1,6 +1,6 @@
-/* Reads the bytes as a tree file; what can be read is written as Newick and as NEXUS, read
- * again, and must be the same. A refusal must come with an error that says how to put it
- * right. */
+/* Reads the bytes as a tree file; what can be read is written as Newick and as NEXUS, rooted or
+ * not, read again, and must be the same, with polytomies or without. Taxa are removed from trees
+ * that do not all have them. A refusal must come with an error that says how to put it right. */
 #include "artreeformer.h"
 #include "tree/consensus.h"
 #include "tree/tree_file.h"
@@ -37,23 +37,29 @@ static int open_bytes(tree_file *f, const void *data, size_t size, const tree_op
     return tree_file_from_input(f, &in, o, d);
 }
 
-/* Writes what can be read of the bytes to both texts. */
+/* Writes what can be read of the bytes to both texts, with the first and the last taxon as outgroup
+ * if is_rooted. */
 static int rewrite(buffer *newick_text, buffer *nexus_text, const void *data, size_t size,
-                   tree_use use)
+                   const tree_options *o, bool is_rooted)
 {
     tree_file f;
     tree_writer w = {0};
     diag d;
     diag_init(&d);
-    int status = open_bytes(&f, data, size, &(tree_options){.use = use}, &d);
+    int status = open_bytes(&f, data, size, o, &d);
+    int32_t ends[2] = {0};
+    const rooting root = {ROOT_OUTGROUP, status ? 0 : f.taxa->count, 2, ends};
     if (status == ART_OK) {
+        ends[1] = f.taxa->count - 1;
         must(tree_writer_init(&w, f.taxa) == ART_OK);
+        w.rooting = is_rooted ? &root : NULL;
         tree_write_begin(nexus_text, f.taxa);
     }
     while (status == ART_OK && tree_file_more(&f)) {
         if ((status = tree_file_next(&f, &d)) != ART_OK)
             break;
-        const double *length = use == TREE_LENGTHS ? f.tree.length : NULL;
+        must(o->polytomies || f.tree.n_contracted == 0);
+        const double *length = o->use == TREE_LENGTHS ? f.tree.length : NULL;
         must(f.weighted == f.tree.has_weight);
         tree_write_newick(newick_text, &w, f.tree.decision, length);
         tree_write_tree(nexus_text, &w, "t", f.weighted ? &f.tree.weight : NULL, f.tree.decision,
@@ -68,20 +74,33 @@ static int rewrite(buffer *newick_text, buffer *nexus_text, const void *data, si
     return status;
 }
 
-static void round_trip(const void *data, size_t size, tree_use use)
+static void round_trip(const void *data, size_t size, tree_use use, bool polytomies)
 {
+    const tree_options o = {.use = use, .polytomies = polytomies};
     buffer a[2], b[2];
     for (int i = 0; i < 2; i++) {
         buffer_init(&a[i]);
         buffer_init(&b[i]);
     }
-    if (rewrite(&a[0], &a[1], data, size, use) == ART_OK)
+    if (rewrite(&a[0], &a[1], data, size, &o, false) == ART_OK)
         for (int i = 0; i < 2; i++) {
             buffer_clear(&b[0]);
             buffer_clear(&b[1]);
-            must(rewrite(&b[0], &b[1], a[i].text, a[i].length, use) == ART_OK);
+            must(rewrite(&b[0], &b[1], a[i].text, a[i].length, &o, false) == ART_OK);
             must(strcmp(a[0].text, b[0].text) == 0);
             must(i == 0 || strcmp(a[1].text, b[1].text) == 0); /* Newick has no weights */
+            buffer_clear(&b[0]);
+            buffer_clear(&b[1]);
+            must(rewrite(&b[0], &b[1], a[i].text, a[i].length, &o, true) == ART_OK);
+            if (use == TREE_LENGTHS) /* halves of the smallest numbers do not add up */
+                continue;
+            buffer c[2];
+            for (int k = 0; k < 2; k++)
+                buffer_init(&c[k]);
+            must(rewrite(&c[0], &c[1], b[i].text, b[i].length, &o, false) == ART_OK);
+            must(strcmp(a[0].text, c[0].text) == 0);
+            for (int k = 0; k < 2; k++)
+                buffer_free(&c[k]);
         }
     for (int i = 0; i < 2; i++) {
         buffer_free(&a[i]);
@@ -130,10 +149,40 @@ static void round_trip_of_any(const void *data, size_t size)
     tree_file_free(&f);
 }
 
+/* Removes all taxa but the first and the last three of the first tree. */
+static void pruned(const void *data, size_t size)
+{
+    tree_file f;
+    taxa keep;
+    diag d;
+    diag_init(&d);
+    taxa_init(&keep);
+    int status = open_bytes(&f, data, size, NULL, &d);
+    for (int32_t i = 0; status == ART_OK && i < f.taxa->count; i++)
+        if (i < 3 || i >= f.taxa->count - 3)
+            must(taxa_add(&keep, f.taxa->name[i], strlen(f.taxa->name[i])) == ART_OK);
+    tree_file_free(&f);
+    if (status == ART_OK) {
+        const tree_options o = {
+            .use = TREE_LENGTHS_KNOWN, .polytomies = true, .taxa = &keep, .prune = true};
+        diag_clear(&d);
+        status = open_bytes(&f, data, size, &o, &d);
+        while (status == ART_OK && tree_file_more(&f))
+            status = tree_file_next(&f, &d);
+        check_messages(status, &d);
+        tree_file_free(&f);
+    }
+    taxa_free(&keep);
+    diag_free(&d);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    round_trip(data, size, TREE_TOPOLOGY);
-    round_trip(data, size, TREE_LENGTHS);
+    round_trip(data, size, TREE_TOPOLOGY, false);
+    round_trip(data, size, TREE_LENGTHS, false);
+    round_trip(data, size, TREE_TOPOLOGY, true);
+    round_trip(data, size, TREE_LENGTHS, true);
     round_trip_of_any(data, size);
+    pruned(data, size);
     return 0;
 }

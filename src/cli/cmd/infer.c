@@ -6,6 +6,7 @@
 #include "cli/evaluation_options.h"
 #include "cli/prior_options.h"
 #include "cli/program_run.h"
+#include "cli/rooting_options.h"
 #include "cli/training.h"
 #include "collapsed/sampler.h"
 #include "density/model_file.h"
@@ -48,6 +49,7 @@ typedef struct settings {
     branch_options branch;
     int64_t branch_hidden;
     evaluation_settings evaluation;
+    rooting_settings rooting;
     run_settings run;
 } settings;
 
@@ -144,6 +146,7 @@ static const option OPTIONS[] = {
     OPTION_EXPERT_INCLUDE(settings, evaluation, EVALUATION_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, evaluation, SAMPLE_OPTIONS),
+    OPTION_INCLUDE(settings, rooting, ROOTING_OPTIONS),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
@@ -168,13 +171,13 @@ static const char *const FILES[] = {".metrics.jsonl",
                                     NULL};
 
 /* What a user wants to see first: the tree and the evidence. */
-static int say_results(session *s, const evaluation *e)
+static int say_results(session *s, const evaluation *e, const rooting *r)
 {
     buffer text;
     buffer_init(&text);
     int status = ART_OK;
     if (e->posterior.trees.taxa.count <= DRAWN_TAXA)
-        status = page_tree(&text, &e->posterior);
+        status = page_tree(&text, &e->posterior, r);
     if (!status && text.length)
         log_info(&s->log,
                  "\nmajority consensus (numbers: posterior probability of splits, percent)\n\n%s",
@@ -282,11 +285,11 @@ static void say_table(session *s, const infer_result *found)
 }
 
 static int write_results(program_run *p, infer_job *job, const infer_result *found,
-                         const settings *o, const char *model)
+                         const settings *o, const char *model, const rooting *r)
 {
     session *s = p->session;
     char *settings_text = program_run_settings(p);
-    const infer_description about = {o->data.alignment, model, settings_text};
+    const infer_description about = {o->data.alignment, model, settings_text, r};
     int status =
         settings_text ? infer_job_write(job, found, &about, s->prefix, &s->diag) : ART_ERR_NOMEM;
     free(settings_text);
@@ -314,7 +317,7 @@ static int check_method(session *s, const free_model *model, const settings *o)
 }
 
 static int run_job(program_run *p, const dataset *data, const free_model *model, branch_prior prior,
-                   const settings *o)
+                   const settings *o, const rooting *r)
 {
     session *s = p->session;
     const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
@@ -332,10 +335,11 @@ static int run_job(program_run *p, const dataset *data, const free_model *model,
     if (!status) {
         evaluation_say_verdict(s, &found.evaluation);
         say_table(s, &found);
-        status = write_results(p, job, &found, o, text);
+        rooting_warn(s, r, &found.evaluation.posterior.splits);
+        status = write_results(p, job, &found, o, text, r);
     }
     if (!status)
-        status = say_results(s, &found.evaluation);
+        status = say_results(s, &found.evaluation, r);
     infer_result_free(&found);
     infer_job_free(job);
     return status;
@@ -348,6 +352,7 @@ static int infer(session *s, void *chosen)
     free_model model;
     branch_prior prior;
     program_run p = {0};
+    rooting root = {0};
     int status = prior_settle(&prior, s, &o->prior); /* before the preset, which gives a rate */
     if (!status)
         status = training_settle(s, &o->training, &o->variational, PAPER);
@@ -360,11 +365,14 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = check_method(s, &model, o);
     if (!status)
+        status = rooting_open(&root, &o->rooting, &data.taxa, &s->diag);
+    if (!status)
         status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
                                   o->method == INFER_COLLAPSED, dataset_identity(&data));
     if (!status && !p.is_finished)
-        status = run_job(&p, &data, &model, prior, o);
+        status = run_job(&p, &data, &model, prior, o, &root);
     program_run_close(&p);
+    rooting_free(&root);
     dataset_free(&data);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "artreeformer.h"
 #include "cli/model_input.h"
 #include "cli/progress.h"
+#include "cli/rooting_options.h"
 #include "density/tree_draws.h"
 #include "tree/tree_write.h"
 
@@ -15,6 +16,7 @@ typedef struct settings {
     int64_t number;
     int format; /* of enum sample_format */
     bool topologies;
+    rooting_settings rooting;
 } settings;
 
 static const settings DEFAULTS = {
@@ -29,6 +31,7 @@ static const option OPTIONS[] = {
                   "NEXUS with a TRANSLATE table, or one Newick tree per line"),
     OPTION_FLAG(settings, topologies, "--topologies", OPTIONAL,
                 "leave out branch lengths even if the model has them"),
+    OPTION_INCLUDE(settings, rooting, ROOTING_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, model, MODEL_SPEED_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
@@ -40,20 +43,32 @@ static const option OPTIONS[] = {
 typedef struct drawer {
     tree_draws draws;
     tree_writer writer;
+    rooting root;
     buffer text;
 } drawer;
 
-static int drawer_init(drawer *w, const model_file *m, bool lengths)
+static int drawer_init(drawer *w, const model_file *m, const settings *set, diag *d)
 {
     buffer_init(&w->text);
-    int status = tree_draws_init(&w->draws, m->trees, lengths ? m->branches : NULL, MODEL_BATCH);
-    return status ? status : tree_writer_init(&w->writer, &m->taxa);
+    const bool lengths = !set->topologies && m->branches;
+    int status = rooting_open(&w->root, &set->rooting, &m->taxa, d);
+    if (!status && w->root.kind == ROOT_MIDPOINT && !lengths)
+        status = diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                            "--root midpoint needs branch lengths, and these trees have none -- "
+                            "give an --outgroup, or leave the trees unrooted");
+    if (!status)
+        status = tree_draws_init(&w->draws, m->trees, lengths ? m->branches : NULL, MODEL_BATCH);
+    if (!status)
+        status = tree_writer_init(&w->writer, &m->taxa);
+    w->writer.rooting = &w->root;
+    return status;
 }
 
 static void drawer_free(drawer *w)
 {
     tree_draws_free(&w->draws);
     tree_writer_free(&w->writer);
+    rooting_free(&w->root);
     buffer_free(&w->text);
 }
 
@@ -91,7 +106,7 @@ static int run(session *s, void *chosen)
     progress line;
     int status = model_input_open(&in, s, &set->model);
     if (status == ART_OK)
-        status = drawer_init(&w, &in.file, !set->topologies);
+        status = drawer_init(&w, &in.file, set, &s->diag);
     if (status != ART_OK)
         goto out;
     progress_start(&line, &s->log, "sampling", "trees", (double)set->number, 0);
@@ -109,6 +124,12 @@ static int run(session *s, void *chosen)
         tree_write_end(&w.text);
     if (status == ART_OK)
         put(&w, &s->table);
+    if (status == ART_OK && w.writer.not_clades)
+        log_warning(
+            &s->log,
+            "the outgroup is not monophyletic in %zu of the %lld trees; these are rooted at "
+            "the taxon that was named first",
+            w.writer.not_clades, (long long)set->number);
 out:
     drawer_free(&w);
     model_input_close(&in);

@@ -2,6 +2,7 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "cli/session.h"
+#include "cli/rooting_options.h"
 #include "cli/tree_input.h"
 #include "results/summary.h"
 
@@ -13,6 +14,7 @@ typedef struct settings {
     option_files trees;
     tree_input_settings input;
     int consensus; /* of consensus_kind */
+    rooting_settings rooting;
 } settings;
 
 static const settings DEFAULTS = {
@@ -29,6 +31,7 @@ static const option OPTIONS[] = {
     OPTION_CHOICE(settings, consensus, "--consensus", OPTIONAL, "strict|majority|extended",
                   "splits found in all trees, in more than half of them, or these and further "
                   "compatible splits"),
+    OPTION_INCLUDE(settings, rooting, ROOTING_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
@@ -72,9 +75,12 @@ static int run(session *s, void *chosen)
     tree_set trees = {0};
     split_table splits = {0};
     taxa common = {0};
+    tree_sample sample = {0};
+    rooting root = {0};
     tree_options options;
     int status = tree_input_options(&options, &set->input, TREE_LENGTHS_KNOWN, &s->diag);
     options.polytomies = true;
+    options.sample = &sample;
     if (status == ART_OK)
         status = session_begin(s, set->trees.path[0], SUMMARY_SUFFIXES, -1);
     if (status == ART_OK)
@@ -82,14 +88,21 @@ static int run(session *s, void *chosen)
     if (status == ART_OK)
         status = tree_set_read(&trees, &splits, set->trees.path, (size_t)set->trees.count, &options,
                                &s->diag);
+    if (status == ART_OK)
+        status = rooting_open(&root, &set->rooting, &trees.taxa, &s->diag);
     if (status != ART_OK)
         goto out;
     session_notes(s);
     say_sample(s, &trees, set);
+    rooting_warn(s, &root, &splits);
     put_credible_sets(&s->table, &trees);
-    status =
-        summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus, &s->diag);
+    const tree_rows rows = tree_sample_rows(&sample);
+    const summary_options summary = {
+        .kind = (consensus_kind)set->consensus, .rooting = &root, .rows = &rows};
+    status = summary_write(s->prefix, &trees, &splits, &summary, &s->diag);
 out:
+    rooting_free(&root);
+    tree_sample_free(&sample);
     split_table_free(&splits);
     tree_set_free(&trees);
     taxa_free(&common);
@@ -104,7 +117,9 @@ const command summarize_command = {
         "PREFIX.trprobs (topologies with their probabilities, as MrBayes does), PREFIX.contree "
         "(consensus with supports, Newick), PREFIX.con.tre (the same for FigTree), PREFIX.map.nwk "
         "(the most probable topology) and PREFIX.splits.tsv. Branch lengths are means over the "
-        "trees that have the branch.",
+        "trees that have the branch. The first quarter of a sample of MrBayes or BEAST is left out "
+        "as "
+        "burn-in, unless --burnin says otherwise; trees may have polytomies.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
