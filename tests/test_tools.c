@@ -72,6 +72,25 @@ static void ape_reads_every_tree_file(void **state)
             "first 12 FALSE FALSE t1,t10,t11|support ");
 }
 
+/* Rooted with an outgroup and at the midpoint; ape agrees on where that is. */
+static void ape_reads_rooted_trees(void **state)
+{
+    (void)state;
+    make_sample();
+    run_well("summarize trees.nwk --prefix out --consensus extended --quiet --outgroup t3");
+    run_well("summarize trees.nwk --prefix mid --consensus extended --quiet --root midpoint");
+    check_r("library(ape)\n"
+            "u <- read.tree('sum.contree'); o <- read.nexus('out.con.tre')\n"
+            "cat('rooted', is.rooted(o), is.rooted(read.tree('out.contree')),\n"
+            "    is.rooted(read.tree('out.map.nwk')), is.rooted(read.nexus('out.trprobs')[[1]]),\n"
+            "    'outgroup', is.monophyletic(o, setdiff(o$tip.label, 't3')),\n"
+            "    'same', dist.topo(unroot(o), u), abs(sum(o$edge.length) - sum(u$edge.length)) < "
+            "1e-6, '\\n')\n"
+            "m <- read.nexus('mid.con.tre'); d <- node.depth.edgelength(m)[1:12]\n"
+            "cat('midpoint', is.rooted(m), abs(max(d) - max(cophenetic(u)) / 2) < 1e-6)\n",
+            "rooted TRUE TRUE TRUE TRUE outgroup TRUE same 0 TRUE|midpoint TRUE TRUE");
+}
+
 static void ape_reads_every_alignment(void **state)
 {
     (void)state;
@@ -111,6 +130,44 @@ static void mrbayes_reads_the_alignment(void **state)
     run_result r = run_line(&(run_options){.program = "mb"}, "x.nex");
     check_run(&r, "mb x.nex", 0, "9 taxa and 50 characters|Successfully read matrix", NULL);
     run_free(&r);
+}
+
+/* MrBayes' consensus tree is read, and ours of the same sample has its annotations, spelled alike.
+ */
+static void consensus_of_mrbayes(void **state)
+{
+    (void)state;
+    static const char *const KEYS[] = {"[&prob=",
+                                       ",prob(percent)=\"",
+                                       "\"]:",
+                                       "[&length_mean=",
+                                       ",length_median=",
+                                       ",length_95%HPD={",
+                                       "}]",
+                                       "translate\n\t\t1\t",
+                                       "\tdimensions ntax=6;"};
+    if (!can_run("command -v mb"))
+        skip_because("there is no mb (MrBayes)");
+    run_well("simulate -n 6 -l 40 --prefix x --quiet --format nexus");
+    scratch_write(
+        "run.nex",
+        "#NEXUS\nbegin mrbayes;\nset autoclose=yes nowarn=yes;\nexecute x.nex;\nmcmc "
+        "ngen=2000 samplefreq=10 nruns=2 nchains=1 printfreq=2000 filename=m;\nsumt;\nend;\n");
+    run_result r = run_line(&(run_options){.program = "mb"}, "run.nex");
+    check_run(&r, "mb run.nex", 0, NULL, NULL);
+    run_free(&r);
+    r = run_line(NULL, "summarize m.run1.t m.run2.t --prefix ours");
+    check_run(&r, "summarize", 0, NULL, "302 trees (burn-in: 100 more, 25 %");
+    run_free(&r);
+    char *ours = file_text("ours.con.tre"), *theirs = file_text("m.con.tre");
+    assert_non_null(theirs);
+    for (size_t i = 0; i < sizeof KEYS / sizeof KEYS[0]; i++)
+        if (!strstr(theirs, KEYS[i]) || !strstr(ours, KEYS[i]))
+            fail_msg("%s is missing:\n%s\n%s", KEYS[i], theirs, ours);
+    free(ours);
+    free(theirs);
+    run_well("summarize m.con.tre --prefix read");
+    run_well("compare m.con.tre ours.con.tre");
 }
 
 /* A short inference on 8 taxa, all its files as r.*, the data as x.nex. */
@@ -184,8 +241,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         in_scratch_folder(ape_reads_every_tree_file),
+        in_scratch_folder(ape_reads_rooted_trees),
         in_scratch_folder(ape_reads_every_alignment),
         in_scratch_folder(distances_are_those_of_ape),
+        in_scratch_folder(consensus_of_mrbayes),
         in_scratch_folder(mrbayes_reads_the_alignment),
         in_scratch_folder(ape_reads_what_infer_writes),
         in_scratch_folder(dendropy_reads_what_infer_writes),

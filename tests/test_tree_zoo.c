@@ -5,6 +5,7 @@
 #include "support/files.h"
 
 #include "artreeformer.h"
+#include "tree/splits.h"
 #include "tree/tree_file.h"
 
 #include <dirent.h>
@@ -96,6 +97,51 @@ static void every_file(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Distances of PAUP's bootstrap trees, which have polytomies: sum, largest, and that of the first
+ * two, as DendroPy has them. */
+static void distances_with_polytomies(void **state)
+{
+    (void)state;
+    const char *path = shared_path("data/zoo/trees/dp_maj-rule-bug1.trees.nexus");
+    if (!path)
+        skip_because("../shared/data/zoo is not there");
+    enum { TREES = 100, TAXA = 59, WIDTH = TAXA - 3, EDGES = 2 * TAXA - 3 };
+    static int32_t decision[TREES][WIDTH];
+    static bool is_contracted[EDGES];
+    tree_file f;
+    check_status(tree_file_open(&f, path, &(tree_options){.polytomies = true}, NULL));
+    assert_int_equal(f.count, TREES);
+    assert_int_equal(f.taxa->count, TAXA);
+    for (int i = 0; i < TREES; i++) {
+        check_status(tree_file_next(&f, NULL));
+        memcpy(decision[i], f.tree.decision, sizeof decision[i]);
+    }
+    tree_file_free(&f);
+    topology t;
+    rf distance;
+    int sum = 0, largest = 0, first = 0;
+    check_status(topology_init(&t, TAXA));
+    check_status(rf_init(&distance, TAXA));
+    for (int i = 0; i < TREES; i++) {
+        topology_build(&t, decision[i]);
+        topology_contracted(is_contracted, &t, decision[i]);
+        rf_set_contracted(&distance, &t, is_contracted);
+        for (int k = 0; k < TREES; k++) {
+            topology_build(&t, decision[k]);
+            topology_contracted(is_contracted, &t, decision[k]);
+            const int now = rf_distance_contracted(&distance, &t, is_contracted);
+            sum += now;
+            largest = now > largest ? now : largest;
+            first = i == 0 && k == 1 ? now : first;
+        }
+    }
+    assert_int_equal(sum, 390660);
+    assert_int_equal(largest, 71);
+    assert_int_equal(first, 50);
+    rf_free(&distance);
+    topology_free(&t);
+}
+
 /* A file that is added there has to be added here. */
 static void the_table_is_complete(void **state)
 {
@@ -121,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_file),
+        cmocka_unit_test(distances_with_polytomies),
         cmocka_unit_test(the_table_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
