@@ -61,7 +61,7 @@ static void ranges_of_branches(void **state)
         check_near(r->median, 3, 0);
         check_near(r->low, 1, 0);
         check_near(r->high, c.node[i].taxon < 0 ? 3 : 9, 0); /* the last tree has another split */
-        check_near(r->mean, c.node[i].length, 1e-15); /* 12 / 5 and 21 / 6, rounded twice */
+        check_near(r->mean, c.node[i].length, 1e-15);        /* 12 / 5 and 21 / 6, rounded twice */
         inner += c.node[i].taxon < 0;
     }
     assert_int_equal(inner, 1);
