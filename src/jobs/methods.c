@@ -166,8 +166,9 @@ void methods_write(buffer *out, const methods_facts *f)
     cite(out, &c, &PROGRAM);
     buffer_char(out, ' ');
     write_model(out, &c, f->model);
-    buffer_printf(out, ", with a uniform prior on unrooted topologies and %s on branch lengths.",
-                  f->prior);
+    buffer_printf(
+        out, ", with a uniform prior on unrooted topologies and the prior %s on branch lengths.",
+        f->prior);
     write_priors(out, f->free);
     write_way(out, &c, f->way);
     write_results(out, f);

@@ -15,7 +15,7 @@ typedef enum methods_way { METHODS_TABLE, METHODS_CHAINS, METHODS_VBPI } methods
 typedef struct methods_facts {
     const alignment *alignment;
     const char *model;      /* the substitution model as text (subst/model_string.h) */
-    const char *prior;      /* of the branch lengths: "independent exponential distributions .." */
+    const char *prior;      /* of the branch lengths, as text (subst/branch_prior_string.h) */
     const free_model *free; /* parameters that are estimated, with their priors */
     methods_way way;
     uint64_t seed;
