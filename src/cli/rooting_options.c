@@ -6,10 +6,9 @@
 
 const option ROOTING_OPTIONS[] = {
     OPTION_TEXT(rooting_settings, outgroup, "--outgroup", OPTIONAL, "TAXA",
-                "root the trees that are written and drawn with this outgroup: names separated by "
-                "commas, or @FILE with one name per line"),
+                "root all trees with this outgroup: A,B,.. or @FILE with names"),
     OPTION_CHOICE(rooting_settings, root, "--root", OPTIONAL, "unrooted|midpoint",
-                  "midpoint: root the trees in the middle of their longest path"),
+                  "root all trees at their midpoint"),
     OPTION_END,
 };
 
