@@ -1,6 +1,7 @@
 #include "results/parameters.h"
 
 #include "artreeformer.h"
+#include "base/interval.h"
 #include "base/mem.h"
 #include "io/json_number.h"
 #include "io/output.h"
@@ -12,24 +13,6 @@
 #include <string.h>
 
 static const double INTERVAL = 0.95;
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-void shortest_interval(double *low, double *high, double *value, size_t n)
-{
-    qsort(value, n, sizeof *value, ascending);
-    const size_t inside = (size_t)ceil(INTERVAL * (double)n);
-    size_t best = 0;
-    for (size_t i = 1; i + inside <= n; i++)
-        if (value[i + inside - 1] - value[i] < value[best + inside - 1] - value[best])
-            best = i;
-    *low = value[best];
-    *high = value[best + inside - 1];
-}
 
 int parameter_rows(parameter_row *row, const posterior *p)
 {
@@ -45,24 +28,23 @@ int parameter_rows(parameter_row *row, const posterior *p)
         for (int k = 0; k < p->n_columns; k++)
             value[(size_t)k * count + i] = column[k];
     }
-    for (int k = 0; k < p->n_columns; k++) {
-        double *own = value + (size_t)k * count;
+    int status = ART_OK;
+    for (int k = 0; k < p->n_columns && !status; k++) {
+        const double *own = value + (size_t)k * count;
         const weighted_sums *s = &p->column[k];
         row[k] = (parameter_row){.mean = weighted_mean(s),
                                  .error = weighted_mean_error(s),
-                                 .deviation = weighted_deviation(s),
-                                 .median = NAN,
-                                 .low = NAN,
-                                 .high = NAN};
+                                 .deviation = weighted_deviation(s)};
         memcpy(row[k].name, name[k], sizeof row[k].name);
         row[k].ess = row[k].deviation * row[k].deviation / (row[k].error * row[k].error);
-        if (!count)
-            continue;
-        shortest_interval(&row[k].low, &row[k].high, own, count);
-        row[k].median = (own[(count - 1) / 2] + own[count / 2]) / 2;
+        interval sample;
+        status = interval_of(&sample, own, NULL, count, INTERVAL);
+        row[k].median = sample.median;
+        row[k].low = sample.low;
+        row[k].high = sample.high;
     }
     free(value);
-    return ART_OK;
+    return status;
 }
 
 json_t *parameters_json(const posterior *p)

@@ -31,9 +31,6 @@ int parameter_rows(parameter_row *row, const posterior *p);
 /* An object for <prefix>.json, by name; a new one, NULL if memory is short. */
 json_t *parameters_json(const posterior *p);
 
-/* The shortest interval that holds 95 % of value [n], which is sorted by this. n >= 1. */
-void shortest_interval(double *low, double *high, double *value, size_t n);
-
 /* <prefix>.p and <prefix>.t: the sample as MrBayes writes it, for Tracer and for its own sump and
  * sumt (with nruns=1). */
 extern const char *const PARAMETER_SUFFIXES[]; /* the suffixes, NULL at the end */
