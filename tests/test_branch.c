@@ -38,12 +38,25 @@ static branch_model *make_model(int n_taxa, int hidden, pool *team)
     return m;
 }
 
+/* Without LayerNorm. */
+static branch_model *make_plain_model(int n_taxa, int hidden)
+{
+    branch_model *m;
+    check_status(branch_lognormal_create_plain(&m, n_taxa, hidden, NULL));
+    m->ops->initialise(m, 5);
+    return m;
+}
+
+/* The files of ARTree have the model without LayerNorm. */
 static void one_golden(const char *name)
 {
     golden g;
     golden_load(&g, name);
     branch_model *m;
-    check_status(branch_lognormal_create(&m, g.n_taxa, g.branch_hidden, NULL));
+    if (strncmp(name, "artree_", 7) == 0)
+        check_status(branch_lognormal_create_plain(&m, g.n_taxa, g.branch_hidden, NULL));
+    else
+        check_status(branch_lognormal_create(&m, g.n_taxa, g.branch_hidden, NULL));
     check_status(params_load(m->params.value, &m->params, &g.weights, "", name, NULL));
     m->ops->changed(m);
     size_t edges = (size_t)topology_edges(g.n_taxa), all = (size_t)g.count * edges;
@@ -74,22 +87,9 @@ static void one_golden(const char *name)
     golden_free(&g);
 }
 
-static void matches_golden_tiny(void **state)
+static void matches_golden(void **state)
 {
-    (void)state;
-    one_golden("tiny_n5");
-}
-
-static void matches_golden_small(void **state)
-{
-    (void)state;
-    one_golden("small_n8");
-}
-
-static void matches_golden_ds1(void **state)
-{
-    (void)state;
-    one_golden("ds1_d100");
+    one_golden(*state);
 }
 
 /* Against the definition, at sizes that no kernel is made for; also the density. */
@@ -97,9 +97,10 @@ static void agrees_with_plain_at_odd_sizes(void **state)
 {
     (void)state;
     static const int size[][2] = {{3, 1}, {3, 9}, {4, 17}, {5, 2}, {13, 33}, {40, 7}};
-    for (size_t s = 0; s < sizeof size / sizeof size[0]; s++) {
-        const int n = size[s][0], k = 5, edges = topology_edges(n);
-        branch_model *m = make_model(n, size[s][1], NULL);
+    for (size_t s = 0; s < 2 * (sizeof size / sizeof size[0]); s++) {
+        const int n = size[s / 2][0], k = 5, edges = topology_edges(n);
+        branch_model *m =
+            s % 2 ? make_plain_model(n, size[s / 2][1]) : make_model(n, size[s / 2][1], NULL);
         int32_t *decision = random_trees(n, k);
         double *length = calloc((size_t)(k * edges), sizeof *length);
         double log_q[5], again[5], plain;
@@ -527,9 +528,12 @@ static void initial_weights_fill_their_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_golden_tiny),
-        cmocka_unit_test(matches_golden_small),
-        cmocka_unit_test(matches_golden_ds1),
+        golden_test(matches_golden, "tiny_n5"),
+        golden_test(matches_golden, "small_n8"),
+        golden_test(matches_golden, "ds1_d100"),
+        golden_test(matches_golden, "artree_tiny_n5"),
+        golden_test(matches_golden, "artree_small_n8"),
+        golden_test(matches_golden, "artree_ds1_d100"),
         cmocka_unit_test(agrees_with_plain_at_odd_sizes),
         cmocka_unit_test(unlikely_lengths_have_no_density),
         cmocka_unit_test(density_integrates_to_one),

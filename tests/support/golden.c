@@ -143,7 +143,7 @@ void golden_load(golden *g, const char *name)
     check_status(safetensors_read(&g->gradients, golden_path(file), NULL));
     g->n_taxa = (int)json_integer_value(field(g, "n_taxa"));
     g->hidden = (int)json_integer_value(field(g, "hidden_dim"));
-    g->heads = (int)json_integer_value(field(g, "n_head"));
+    g->heads = (int)json_integer_value(json_object_get(g->json, "n_head"));
     g->branch_hidden = (int)json_integer_value(field(g, "branch_hidden_dim"));
     json_t *trees = field(g, "trees"), *tree;
     size_t i, count = json_array_size(trees), n = (size_t)g->n_taxa;

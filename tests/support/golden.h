@@ -10,7 +10,8 @@
 #include <jansson.h>
 
 typedef struct golden {
-    int n_taxa, hidden, heads, branch_hidden;
+    int n_taxa, hidden, branch_hidden;
+    int heads;           /* 0 in files of ARTree */
     int count;           /* trees */
     int32_t *decision;   /* [count][N-3] */
     double *log_q;       /* [count] */
@@ -23,7 +24,8 @@ typedef struct golden {
     safetensors gradients;
 } golden;
 
-/* name is "tiny_n5", "small_n8" or "ds1_d100". Fails the test if anything is missing. */
+/* name is "tiny_n5", "small_n8" or "ds1_d100", or one of them after "artree_". Fails the test if
+ * anything is missing. */
 void golden_load(golden *g, const char *name);
 void golden_free(golden *g);
 

@@ -436,13 +436,16 @@ static void initialise(branch_model *base, uint64_t seed)
     for (int i = 0; i < BRANCH_TENSORS; i++) {
         const int is_gain = i == BRANCH_CONV0_GAIN || i == BRANCH_CONV1_GAIN;
         const int is_shift = i == BRANCH_CONV0_SHIFT || i == BRANCH_CONV1_SHIFT;
-        const int weight = p->entry[i].rank == 2 ? i : i - 1; /* a bias follows its weight */
-        rng r = rng_at(seed, RNG_INIT, (uint32_t)i, 1);       /* index 0 is the tree model's */
-        for (size_t j = 0; j < p->entry[i].size; j++) {
+        const int at = branch_entry(p, i);
+        if (at < 0)
+            continue;
+        const int weight = p->entry[at].rank == 2 ? at : at - 1; /* a bias follows its weight */
+        rng r = rng_at(seed, RNG_INIT, (uint32_t)i, 1);          /* index 0 is the tree model's */
+        for (size_t j = 0; j < p->entry[at].size; j++) {
             double fan_in = (double)p->entry[weight].shape[1];
-            params_value(p, i)[j] = is_gain    ? 1
-                                    : is_shift ? 0
-                                               : (real)((2 * rng_uniform(&r) - 1) / sqrt(fan_in));
+            params_value(p, at)[j] = is_gain    ? 1
+                                     : is_shift ? 0
+                                                : (real)((2 * rng_uniform(&r) - 1) / sqrt(fan_in));
         }
     }
     of(base)->stale = 1;
@@ -499,7 +502,7 @@ static const branch_model_ops OPS = {
     .free = free_model,
 };
 
-int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *team)
+static int create(branch_model **out, int n_taxa, int hidden, bool with_norm, pool *team)
 {
     *out = NULL;
     if (n_taxa < 3 || hidden < 1)
@@ -512,7 +515,7 @@ int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *te
     m->base = (branch_model){.ops = &OPS, .n_taxa = n_taxa};
     m->team = team;
     m->stale = 1;
-    int status = branch_net_tensors(&m->base.params, n_taxa, hidden);
+    int status = branch_net_tensors(&m->base.params, n_taxa, hidden, with_norm);
     if (status == ART_OK)
         status = params_alloc(&m->base.params);
     if (status == ART_OK)
@@ -525,4 +528,14 @@ int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *te
     m->kept = affordable < BRANCH_KEPT ? (int)affordable : BRANCH_KEPT;
     *out = &m->base;
     return ART_OK;
+}
+
+int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *team)
+{
+    return create(out, n_taxa, hidden, true, team);
+}
+
+int branch_lognormal_create_plain(branch_model **out, int n_taxa, int hidden, pool *team)
+{
+    return create(out, n_taxa, hidden, false, team);
 }

@@ -29,6 +29,9 @@ enum { BRANCH_KEPT = 32, BRANCH_KEPT_BYTES = 1 << 26, BRANCH_HIDDEN_MAX = 1 << 1
  * branch_model_create (density/factory.h), which all callers use except the tests of this model. */
 int branch_lognormal_create(branch_model **out, int n_taxa, int hidden, pool *team);
 
+/* The same without LayerNorm in the convolutions: the model that ARTree was published with. */
+int branch_lognormal_create_plain(branch_model **out, int n_taxa, int hidden, pool *team);
+
 /* mean and log_std [k][2N-3] of given trees, clamped. What backward needs is kept. */
 int branch_lognormal_moments(branch_model *m, double *mean, double *log_std,
                              const int32_t *decision, int k);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Letters: N taxa, H hidden, M = 2N-2 nodes (rows), E = 2N-3 edges, S = 4N-6 slots. A slot is a
- * neighbour as seen from a node; a leaf row has one, an inner row three, in the order of rows. */
+/* Letters: N taxa, H hidden, M = 2N-2 nodes (rows), E = 2N-3 edges, S = 4N-6 slots. */
 
 static const char *const NAME[BRANCH_TENSORS] = {
     [BRANCH_CONV0_WEIGHT] = "branch.gnn.gconvs.0.mlp.0.weight",
@@ -29,15 +28,39 @@ static const char *const NAME[BRANCH_TENSORS] = {
     [BRANCH_EDGE1_BIAS] = "branch.mean_std_net.readout.2.bias",
 };
 
+static bool is_norm(int which)
+{
+    return which == BRANCH_CONV0_GAIN || which == BRANCH_CONV0_SHIFT ||
+           which == BRANCH_CONV1_GAIN || which == BRANCH_CONV1_SHIFT;
+}
+
+int branch_entry(const params *p, int which)
+{
+    if (p->count == BRANCH_TENSORS)
+        return which;
+    return is_norm(which)              ? -1
+           : which < BRANCH_CONV0_GAIN ? which
+           : which < BRANCH_CONV1_GAIN ? which - 2
+                                       : which - 4;
+}
+
+const real *branch_value(const params *p, int which)
+{
+    const int entry = branch_entry(p, which);
+    return entry < 0 ? NULL : params_value(p, entry);
+}
+
 /* All vectors have H numbers but the last bias; the weights' shapes are given. */
 static int add_tensors(params *p, size_t h, const size_t conv0[2], const size_t conv1[2],
-                       size_t columns)
+                       size_t columns, bool with_norm)
 {
     int status = ART_OK;
     for (int i = 0; i < BRANCH_TENSORS && status == ART_OK; i++) {
         const int is_weight = i == BRANCH_NODE0_WEIGHT || i == BRANCH_NODE1_WEIGHT ||
                               i == BRANCH_EDGE0_WEIGHT || i == BRANCH_EDGE1_WEIGHT;
         const size_t rows = i >= BRANCH_EDGE1_WEIGHT ? 2 : h;
+        if (is_norm(i) && !with_norm)
+            continue;
         if (i == BRANCH_CONV0_WEIGHT)
             status = params_add(p, NAME[i], conv0[0], conv0[1]);
         else if (i == BRANCH_CONV1_WEIGHT)
@@ -48,10 +71,10 @@ static int add_tensors(params *p, size_t h, const size_t conv0[2], const size_t 
     return status;
 }
 
-int branch_net_tensors(params *p, int n_taxa, int hidden)
+int branch_net_tensors(params *p, int n_taxa, int hidden, bool with_norm)
 {
     const size_t h = (size_t)hidden, n = (size_t)n_taxa;
-    return add_tensors(p, h, (size_t[]){h, 2 * n}, (size_t[]){h, 2 * h}, h);
+    return add_tensors(p, h, (size_t[]){h, 2 * n}, (size_t[]){h, 2 * h}, h, with_norm);
 }
 
 int branch_net_init(branch_net *net, const params *p, int n_taxa, int hidden)
@@ -65,7 +88,7 @@ int branch_net_init(branch_net *net, const params *p, int n_taxa, int hidden)
     net->hidden = hidden;
     net->p = p;
     int status =
-        add_tensors(&net->sheet, h, (size_t[]){n, 2 * h}, (size_t[]){2 * h, padded}, padded);
+        add_tensors(&net->sheet, h, (size_t[]){n, 2 * h}, (size_t[]){2 * h, padded}, padded, true);
     net->leaf = mem_aligned(n * 2 * h, sizeof(real));
     net->pair_weight = mem_aligned(2 * h * h, sizeof(real));
     if (status == ART_OK && (!net->leaf || !net->pair_weight))
@@ -101,57 +124,36 @@ static const dense_kernels *dense(void)
 
 void branch_net_fold(branch_net *net)
 {
-    const ptrdiff_t n = net->n_taxa, h = net->hidden;
-    const real *w = params_value(net->p, BRANCH_CONV0_WEIGHT);
-    for (ptrdiff_t j = 0; j < h; j++, w += 2 * n)
-        for (ptrdiff_t i = 0; i < n; i++) {
-            net->leaf[i * 2 * h + j] = w[i] - w[n + i];
-            net->leaf[i * 2 * h + h + j] = w[n + i];
-        }
-    w = params_value(net->p, BRANCH_CONV1_WEIGHT);
-    real *top = net->pair_weight, *bottom = top + h * h;
-    for (ptrdiff_t j = 0; j < h; j++, w += 2 * h, top += h, bottom += h)
-        for (ptrdiff_t i = 0; i < h; i++) {
-            top[i] = w[i] - w[h + i];
-            bottom[i] = w[h + i];
-        }
+    const int h = net->hidden;
+    edge_conv_fold_leaves(net->leaf, branch_value(net->p, BRANCH_CONV0_WEIGHT), net->n_taxa, h);
+    edge_conv_fold_layer(net->pair_weight, branch_value(net->p, BRANCH_CONV1_WEIGHT), h, h);
     for (int i = 0; i < BRANCH_LAYERS; i++) {
         const branch_linear *l = &net->layer[i];
-        const real *weight = i ? params_value(net->p, l->weight) : net->pair_weight;
-        const real *bias = i ? params_value(net->p, l->weight + 1) : NULL;
-        dense()->pack(l->forward, weight, h, 1, bias, net->hidden, l->out);
-        dense()->pack(l->backward, weight, 1, h, NULL, l->out, net->hidden);
+        const real *weight = i ? branch_value(net->p, l->weight) : net->pair_weight;
+        const real *bias = i ? branch_value(net->p, l->weight + 1) : NULL;
+        dense()->pack(l->forward, weight, h, 1, bias, h, l->out);
+        dense()->pack(l->backward, weight, 1, h, NULL, l->out, h);
     }
 }
 
-/* The folded weight is (a - b, b), so da = d(first) and db = d(second) - d(first). */
 void branch_net_unfold(params *p, const branch_net *net, const real *sheet)
 {
-    const ptrdiff_t n = net->n_taxa, h = net->hidden, padded = dense_round(net->hidden);
+    const int h = net->hidden;
     const param *at = net->sheet.entry;
     for (int i = 0; i < BRANCH_TENSORS; i++) {
-        const param *e = &p->entry[i];
+        const int entry = branch_entry(p, i);
         const real *from = sheet + at[i].offset;
-        if (i != BRANCH_CONV0_WEIGHT && i != BRANCH_CONV1_WEIGHT)
-            for (size_t r = 0; r < e->shape[0]; r++, from += at[i].shape[1])
-                for (size_t c = 0; c < e->shape[1]; c++)
-                    params_grad(p, i)[r * e->shape[1] + c] += from[c];
+        if (entry < 0 || i == BRANCH_CONV0_WEIGHT || i == BRANCH_CONV1_WEIGHT)
+            continue;
+        const param *e = &p->entry[entry];
+        for (size_t r = 0; r < e->shape[0]; r++, from += at[i].shape[1])
+            for (size_t c = 0; c < e->shape[1]; c++)
+                params_grad(p, entry)[r * e->shape[1] + c] += from[c];
     }
-    const real *leaf = sheet + at[BRANCH_CONV0_WEIGHT].offset;
-    real *dw = params_grad(p, BRANCH_CONV0_WEIGHT);
-    for (ptrdiff_t j = 0; j < h; j++, dw += 2 * n)
-        for (ptrdiff_t i = 0; i < n; i++) {
-            const real first = leaf[i * 2 * h + j], second = leaf[i * 2 * h + h + j];
-            dw[i] += first;
-            dw[n + i] += second - first;
-        }
-    const real *top = sheet + at[BRANCH_CONV1_WEIGHT].offset, *bottom = top + h * padded;
-    dw = params_grad(p, BRANCH_CONV1_WEIGHT);
-    for (ptrdiff_t j = 0; j < h; j++, dw += 2 * h, top += padded, bottom += padded)
-        for (ptrdiff_t i = 0; i < h; i++) {
-            dw[i] += top[i];
-            dw[h + i] += bottom[i] - top[i];
-        }
+    edge_conv_unfold_leaves(params_grad(p, branch_entry(p, BRANCH_CONV0_WEIGHT)),
+                            sheet + at[BRANCH_CONV0_WEIGHT].offset, 2 * h, net->n_taxa, h);
+    edge_conv_unfold_layer(params_grad(p, branch_entry(p, BRANCH_CONV1_WEIGHT)),
+                           sheet + at[BRANCH_CONV1_WEIGHT].offset, dense_round(h), h, h);
 }
 
 /* The next count numbers of a block that is being laid out; with base NULL only counts. */
@@ -168,7 +170,7 @@ static size_t lay_out(branch_work *w, real *base, size_t n, size_t h)
     const size_t m = 2 * n - 2, e = 2 * n - 3, s = 4 * n - 6;
     size_t used = 0;
     for (int i = 0; i < 2; i++) {
-        branch_conv *c = &w->conv[i];
+        edge_conv_rows *c = &w->conv[i];
         c->pair = carve(base, &used, m * 2 * h);
         c->xhat = carve(base, &used, s * h);
         c->rstd = carve(base, &used, s);
@@ -207,12 +209,12 @@ int branch_work_init(branch_work *w, const branch_net *net)
         status = embedding_plan_init(&w->plan, net->n_taxa);
     if (status)
         return status;
-    w->other = mem_zeros(2 * s + 2 * e, sizeof *w->other);
+    w->slots.other = mem_zeros(2 * s + 2 * e, sizeof *w->slots.other);
     w->block = mem_aligned(lay_out(w, NULL, n, h), sizeof(real));
-    if (!w->other || !w->block)
+    if (!w->slots.other || !w->block)
         return ART_ERR_NOMEM;
-    w->reverse = w->other + s;
-    w->ends = (int32_t(*)[2])(w->reverse + s);
+    w->slots.reverse = w->slots.other + s;
+    w->ends = (int32_t(*)[2])(w->slots.reverse + s);
     lay_out(w, w->block, n, h);
     return ART_OK;
 }
@@ -221,132 +223,42 @@ void branch_work_free(branch_work *w)
 {
     topology_free(&w->tree);
     embedding_plan_free(&w->plan);
-    free(w->other);
+    free(w->slots.other);
     free(w->block);
     memset(w, 0, sizeof *w);
 }
 
-/* The first slot of a row: rows 0 and 1 are leaves, then leaf and inner row take turns. */
-static inline int32_t first_slot(int32_t row)
-{
-    return row < 2 ? row : row % 2 ? 2 * row - 3 : 2 * row - 2;
-}
-
-static inline int row_is_leaf(int32_t row)
-{
-    return row < 3 || row % 2 == 0;
-}
-
-static void link_slots(branch_work *w, int32_t slot, int32_t row, int32_t slot_above, int32_t above)
-{
-    w->other[slot] = above;
-    w->other[slot_above] = row;
-    w->reverse[slot] = slot_above;
-    w->reverse[slot_above] = slot;
-}
-
-/* The first slot of a row looks up (of row 0: down), the other two at its children. */
-static void set_tree(branch_work *w, const int32_t *decision, int n_taxa)
+static void set_tree(branch_work *w, const int32_t *decision)
 {
     topology_build(&w->tree, decision);
     embedding_plan_set(&w->plan, &w->tree);
-    for (int32_t row = 1; row < topology_nodes(n_taxa); row++) {
-        int32_t above = w->plan.parent[row];
-        int32_t slot = above == 0 ? 0 : first_slot(above) + 1 + (w->plan.child[above][1] == row);
-        link_slots(w, first_slot(row), row, slot, above);
-        w->ends[row - 1][0] = row;
-        w->ends[row - 1][1] = above;
-    }
+    edge_slots_set(&w->slots, w->ends, &w->plan);
 }
 
-/* The tensors of a convolution besides its weight follow each other from `first`: bias,
- * gain, shift. */
-static void conv_forward(const branch_conv *c, const branch_work *w, const branch_net *net,
-                         int first)
+/* The tensors of a convolution besides its weight follow each other from `first`: bias, gain,
+ * shift. */
+static edge_conv_weights conv_weights(const branch_net *net, int first)
 {
-    const int h = net->hidden, rows = topology_nodes(net->n_taxa);
-    const real *bias = params_value(net->p, first), *gain = params_value(net->p, first + 1);
-    const real *shift = params_value(net->p, first + 2);
-    for (int32_t u = 0; u < rows; u++) {
-        const real *own = c->pair + (ptrdiff_t)u * 2 * h;
-        const int32_t begin = first_slot(u), end = begin + (row_is_leaf(u) ? 1 : 3);
-        for (int32_t s = begin; s < end; s++) {
-            const real *theirs = c->pair + (ptrdiff_t)w->other[s] * 2 * h + h;
-            real *x = c->xhat + (ptrdiff_t)s * h;
-#pragma omp simd
-            for (int j = 0; j < h; j++)
-                x[j] = own[j] + theirs[j] + bias[j];
-        }
-    }
-    norm_forward(c->y, c->xhat, c->rstd, c->xhat, gain, shift, 2 * rows - 2, h);
-    for (int32_t u = 0; u < rows; u++) {
-        const real *a = c->y + (ptrdiff_t)first_slot(u) * h, *b = a + h, *d = b + h;
-        real *top = c->once + (ptrdiff_t)u * h;
-        if (row_is_leaf(u))
-            memcpy(top, a, (size_t)h * sizeof *top);
-        else
-#pragma omp simd
-            for (int j = 0; j < h; j++) {
-                const real ab = a[j] >= b[j] ? a[j] : b[j];
-                top[j] = ab >= d[j] ? ab : d[j];
-            }
-    }
-    elu_forward(c->once, c->once, (size_t)rows * (size_t)h);
-    elu_forward(c->h, c->once, (size_t)rows * (size_t)h);
+    return (edge_conv_weights){branch_value(net->p, first), branch_value(net->p, first + 1),
+                               branch_value(net->p, first + 2)};
 }
 
-/* dy of the slots of a row: all of dmax goes to the largest y, the first one among equals. */
-static void max_backward(real *dy, const real *dmax, const real *y, int h)
+static void conv_forward(const branch_work *w, const branch_net *net, int conv, int first)
 {
-    const real *a = y, *b = y + h, *c = b + h;
-    real *da = dy, *db = dy + h, *dc = db + h;
-#pragma omp simd
-    for (int j = 0; j < h; j++) {
-        const real ab = a[j] >= b[j] ? a[j] : b[j];
-        const real to_ab = ab >= c[j] ? dmax[j] : 0;
-        const real to_a = a[j] >= b[j] ? to_ab : 0;
-        da[j] = to_a;
-        db[j] = to_ab - to_a;
-        dc[j] = dmax[j] - to_ab;
-    }
+    const edge_conv_weights weights = conv_weights(net, first);
+    edge_conv_forward(&w->conv[conv], &w->slots, &weights, net->n_taxa, net->hidden);
 }
 
 /* dh [rows][H] is used up; sets w->dpair. */
-static void conv_backward(real *dh, real *sheet, const branch_conv *c, const branch_work *w,
-                          const branch_net *net, int first)
+static void conv_backward(real *dh, real *sheet, const branch_work *w, const branch_net *net,
+                          int conv, int first)
 {
-    const int h = net->hidden, rows = topology_nodes(net->n_taxa), slots = 2 * rows - 2;
-    real *dbias = sheet + net->sheet.entry[first].offset;
-    real *dgain = sheet + net->sheet.entry[first + 1].offset;
-    real *dshift = sheet + net->sheet.entry[first + 2].offset;
-    const real *gain = params_value(net->p, first + 1);
-    elu_backward(dh, dh, c->h, (size_t)rows * (size_t)h);
-    elu_backward(dh, dh, c->once, (size_t)rows * (size_t)h);
-    for (int32_t u = 0; u < rows; u++) {
-        const ptrdiff_t slot = (ptrdiff_t)first_slot(u) * h;
-        if (row_is_leaf(u))
-            memcpy(w->dy + slot, dh + (ptrdiff_t)u * h, (size_t)h * sizeof *dh);
-        else
-            max_backward(w->dy + slot, dh + (ptrdiff_t)u * h, c->y + slot, h);
-    }
-    norm_backward(w->dy, dgain, dshift, w->dy, c->xhat, c->rstd, gain, slots, h);
-    for (int32_t u = 0; u < rows; u++) {
-        real *own = w->dpair + (ptrdiff_t)u * 2 * h, *theirs = own + h;
-        const int32_t begin = first_slot(u), end = begin + (row_is_leaf(u) ? 1 : 3);
-        memset(own, 0, 2 * (size_t)h * sizeof *own);
-        for (int32_t s = begin; s < end; s++) {
-            const real *seen = w->dy + (ptrdiff_t)s * h; /* u looks at v, and v at u */
-            const real *seen_by = w->dy + (ptrdiff_t)w->reverse[s] * h;
-#pragma omp simd
-            for (int j = 0; j < h; j++) {
-                own[j] += seen[j];
-                theirs[j] += seen_by[j];
-            }
-        }
-#pragma omp simd
-        for (int j = 0; j < h; j++)
-            dbias[j] += own[j];
-    }
+    const param *at = net->sheet.entry;
+    const edge_conv_weights weights = conv_weights(net, first);
+    const edge_conv_sums sums = {sheet + at[first].offset, sheet + at[first + 1].offset,
+                                 sheet + at[first + 2].offset};
+    edge_conv_backward(w->dpair, &sums, dh, w->dy, &w->conv[conv], &w->slots, &weights, net->n_taxa,
+                       net->hidden);
 }
 
 static void layer_forward(real *y, const real *x, const branch_net *net, int i, int rows)
@@ -372,15 +284,15 @@ void branch_net_forward(branch_work *w, const branch_net *net, const int32_t *de
 {
     const int h = net->hidden, rows = topology_nodes(net->n_taxa), edges = rows - 1;
     const size_t node_size = (size_t)rows * (size_t)h, edge_size = (size_t)edges * (size_t)h;
-    const branch_conv *c = w->conv;
-    set_tree(w, decision, net->n_taxa);
+    const edge_conv_rows *c = w->conv;
+    set_tree(w, decision);
     for (int i = 0; i < net->n_taxa; i++)
         memcpy(c[0].pair + (ptrdiff_t)leaf_row(i) * 2 * h, net->leaf + (ptrdiff_t)i * 2 * h,
                2 * (size_t)h * sizeof(real));
     embedding_extend(c[0].pair, &w->plan, 2 * h);
-    conv_forward(&c[0], w, net, BRANCH_CONV0_BIAS);
+    conv_forward(w, net, 0, BRANCH_CONV0_BIAS);
     layer_forward(c[1].pair, c[0].h, net, BRANCH_PAIR, rows);
-    conv_forward(&c[1], w, net, BRANCH_CONV1_BIAS);
+    conv_forward(w, net, 1, BRANCH_CONV1_BIAS);
     layer_forward(w->node0, c[1].h, net, BRANCH_NODE0, rows);
     elu_forward(w->node0, w->node0, node_size);
     layer_forward(w->node1, w->node0, net, BRANCH_NODE1, rows);
@@ -395,7 +307,7 @@ void branch_net_backward(real *sheet, branch_work *w, const branch_net *net)
 {
     const int h = net->hidden, rows = topology_nodes(net->n_taxa), edges = rows - 1;
     const size_t node_size = (size_t)rows * (size_t)h, edge_size = (size_t)edges * (size_t)h;
-    const branch_conv *c = w->conv;
+    const edge_conv_rows *c = w->conv;
     layer_backward(w->dedge, sheet, w->dout, w->edge0, net, BRANCH_EDGE1, edges);
     elu_backward(w->dedge, w->dedge, w->edge0, edge_size);
     layer_backward(w->dedge_in, sheet, w->dedge, w->edge, net, BRANCH_EDGE0, edges);
@@ -405,9 +317,9 @@ void branch_net_backward(real *sheet, branch_work *w, const branch_net *net)
     layer_backward(w->dnode_in, sheet, w->dnode, w->node0, net, BRANCH_NODE1, rows);
     elu_backward(w->dnode_in, w->dnode_in, w->node0, node_size);
     layer_backward(w->dnode, sheet, w->dnode_in, c[1].h, net, BRANCH_NODE0, rows);
-    conv_backward(w->dnode, sheet, &c[1], w, net, BRANCH_CONV1_BIAS);
+    conv_backward(w->dnode, sheet, w, net, 1, BRANCH_CONV1_BIAS);
     layer_backward(w->dnode, sheet, w->dpair, c[0].h, net, BRANCH_PAIR, rows);
-    conv_backward(w->dnode, sheet, &c[0], w, net, BRANCH_CONV0_BIAS);
+    conv_backward(w->dnode, sheet, w, net, 0, BRANCH_CONV0_BIAS);
     embedding_extend_backward(w->dpair, &w->plan, 2 * h);
     real *leaf = sheet + net->sheet.entry[BRANCH_CONV0_WEIGHT].offset;
     for (int i = 0; i < net->n_taxa; i++, leaf += 2 * h) {

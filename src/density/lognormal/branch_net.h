@@ -1,31 +1,31 @@
 /* branch_net.h: the network of the branch-length model on one tree: two edge convolutions and a
  * pooling head, forward and backward.
  *
- * With f the node embeddings (density/artreeformer/embedding.h), an edge convolution is
+ * The convolutions are those of density/edge_conv.h, the first on the node embeddings f
+ * (density/artreeformer/embedding.h). The first layer's pairs are linear in f, so they are the
+ * harmonic extension of the columns of its weight (no N-dimensional embedding is ever computed),
+ * and the second layer's are one product with [W_a - W_b ; W_b]. The network works on weights in
+ * this form, packed (nn/dense.h): branch_net_fold computes them, branch_net_unfold converts a
+ * gradient back. The head is Linear ELU Linear ELU per node, the elementwise maximum of the two
+ * ends per edge, Linear ELU Linear to (mean, log_std).
  *
- *     y_uv = LayerNorm(W [f_u ; f_v - f_u] + bias)  over the neighbours v of u
- *     h_u  = ELU(max_v ELU(y_uv)) = ELU(ELU(max_v y_uv))          (ELU is increasing)
- *
- * With W = [W_a W_b] the argument of LayerNorm is (W_a - W_b) f_u + W_b f_v + bias: a sum of one
- * vector of u and one of v, together the pair of a node, which is linear in f. So the first layer's
- * pairs are the harmonic extension of the columns of its weight (no N-dimensional embedding is ever
- * computed), and the second layer's are one product with [W_a - W_b ; W_b]. The network works on
- * weights in this form, packed (nn/dense.h): branch_net_fold computes them, branch_net_unfold
- * converts a gradient back. The head is Linear ELU Linear ELU per node, the elementwise maximum of
- * the two ends per edge, Linear ELU Linear to (mean, log_std).
+ * The convolutions of ARTreeFormer's branch model have a LayerNorm; those of the one that ARTree
+ * was published with have none, and its table lacks the four tensors.
  *
  * Everything is computed per tree, in an order that depends only on N and H: the results of a tree
  * depend neither on the other trees of a batch nor on threads. */
 #ifndef LOGNORMAL_BRANCH_NET_H
 #define LOGNORMAL_BRANCH_NET_H
 
-#include "density/artreeformer/embedding.h"
+#include "density/edge_conv.h"
 #include "nn/dense.h"
 #include "nn/params.h"
 
-/* The tensors in the order of the model's table. The gradient inside is collected in a sheet, a
- * block of the same order where the rows of matrices are padded to DENSE_GRAIN and the
- * convolutions' weights are folded. */
+#include <stdbool.h>
+
+/* The tensors in the order of the model's table with LayerNorm; branch_entry has their places. The
+ * gradient inside is collected in a sheet, a block of the same order where the rows of matrices are
+ * padded to DENSE_GRAIN and the convolutions' weights are folded. */
 enum branch_tensor {
     BRANCH_CONV0_WEIGHT, /* [H][2N]; folded: [N][2H], the pairs of the leaves */
     BRANCH_CONV0_BIAS,
@@ -73,24 +73,14 @@ typedef struct branch_net {
     branch_linear layer[BRANCH_LAYERS];
 } branch_net;
 
-/* What one convolution keeps for its backward. M = 2N-2 nodes, S = 4N-6 directed edges. */
-typedef struct branch_conv {
-    real *pair; /* [M][2H] */
-    real *xhat; /* [S][H] */
-    real *rstd; /* [S] */
-    real *y;    /* [S][H] */
-    real *once; /* [M][H] ELU(max y) */
-    real *h;    /* [M][H] */
-} branch_conv;
-
-/* Room for one tree, with what the forward pass leaves for the backward. */
+/* Room for one tree, with what the forward pass leaves for the backward. M = 2N-2 nodes, E = 2N-3
+ * edges, S = 4N-6 directed edges. */
 typedef struct branch_work {
     topology tree;
     embedding_plan plan;
-    int32_t *other;     /* [S] the neighbour's row: slot s belongs to row u, other[s] = v */
-    int32_t *reverse;   /* [S] the slot of v whose neighbour is u */
+    edge_slots slots;
     int32_t (*ends)[2]; /* [E] rows */
-    branch_conv conv[2];
+    edge_conv_rows conv[2];
     real *node0, *node1;    /* [M][H] */
     real *edge, *edge0;     /* [E][H] */
     real *out;              /* [E][2] */
@@ -103,7 +93,12 @@ typedef struct branch_work {
 } branch_work;
 
 /* Adds the model's tensors to a table: names as in the model file. */
-int branch_net_tensors(params *p, int n_taxa, int hidden);
+int branch_net_tensors(params *p, int n_taxa, int hidden, bool with_norm);
+
+/* The entry of a tensor (which: of enum branch_tensor) in such a table, and its numbers; -1 and
+ * NULL if the table is without LayerNorm and does not have it. */
+int branch_entry(const params *p, int which);
+const real *branch_value(const params *p, int which);
 
 /* p is the table that branch_net_tensors made, and must outlive net. */
 int branch_net_init(branch_net *net, const params *p, int n_taxa, int hidden);

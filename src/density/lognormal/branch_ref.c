@@ -27,8 +27,9 @@ static void conv(double *h, const double *f, const params *p, int first, const e
                 both[j] = fu[j];
                 both[in + j] = fv[j] - fu[j];
             }
-            linear_ref(y, both, params_value(p, first), params_value(p, first + 1), 2 * in, hidden);
-            norm_ref(y, params_value(p, first + 2), params_value(p, first + 3), hidden);
+            linear_ref(y, both, branch_value(p, first), branch_value(p, first + 1), 2 * in, hidden);
+            if (branch_value(p, first + 2))
+                norm_ref(y, branch_value(p, first + 2), branch_value(p, first + 3), hidden);
             elu_ref(y, hidden);
             for (int j = 0; j < hidden; j++)
                 h[j] = fmax(h[j], y[j]);
@@ -44,10 +45,10 @@ static void head(double *mean, double *log_std, double *h, const params *p,
     double *a = scratch, *b = scratch + hidden, out[2];
     for (int u = 0; u < rows; u++) {
         double *hu = h + (ptrdiff_t)u * hidden;
-        linear_ref(a, hu, params_value(p, BRANCH_NODE0_WEIGHT), params_value(p, BRANCH_NODE0_BIAS),
+        linear_ref(a, hu, branch_value(p, BRANCH_NODE0_WEIGHT), branch_value(p, BRANCH_NODE0_BIAS),
                    hidden, hidden);
         elu_ref(a, hidden);
-        linear_ref(hu, a, params_value(p, BRANCH_NODE1_WEIGHT), params_value(p, BRANCH_NODE1_BIAS),
+        linear_ref(hu, a, branch_value(p, BRANCH_NODE1_WEIGHT), branch_value(p, BRANCH_NODE1_BIAS),
                    hidden, hidden);
         elu_ref(hu, hidden);
     }
@@ -56,10 +57,10 @@ static void head(double *mean, double *log_std, double *h, const params *p,
         const double *y = h + (ptrdiff_t)plan->parent[e + 1] * hidden;
         for (int j = 0; j < hidden; j++)
             a[j] = fmax(x[j], y[j]);
-        linear_ref(b, a, params_value(p, BRANCH_EDGE0_WEIGHT), params_value(p, BRANCH_EDGE0_BIAS),
+        linear_ref(b, a, branch_value(p, BRANCH_EDGE0_WEIGHT), branch_value(p, BRANCH_EDGE0_BIAS),
                    hidden, hidden);
         elu_ref(b, hidden);
-        linear_ref(out, b, params_value(p, BRANCH_EDGE1_WEIGHT), params_value(p, BRANCH_EDGE1_BIAS),
+        linear_ref(out, b, branch_value(p, BRANCH_EDGE1_WEIGHT), branch_value(p, BRANCH_EDGE1_BIAS),
                    hidden, 2);
         mean[e] = out[0];
         log_std[e] = out[1];

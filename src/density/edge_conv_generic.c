@@ -1,0 +1,2 @@
+#define KERNELS edge_conv_kernels_generic
+#include "density/edge_conv_kernel.inc"

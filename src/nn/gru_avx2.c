@@ -1,0 +1,2 @@
+#define KERNELS gru_kernels_avx2
+#include "nn/gru_kernel.inc"

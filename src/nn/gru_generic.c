@@ -1,0 +1,2 @@
+#define KERNELS gru_kernels_generic
+#include "nn/gru_kernel.inc"
