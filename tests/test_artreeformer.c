@@ -426,7 +426,7 @@ static void sharing_saves_what_was_measured(void **state)
         trie t;
         read_truth(&s, measured[i].name);
         const int n_taxa = (int)s.taxa.count;
-        trie_init(&t, n_taxa);
+        trie_init(&t, n_taxa, 0);
         check_status(trie_reserve(&t, trie_tree_entries(n_taxa) * s.count + 1,
                                   trie_tree_edges(n_taxa) * s.count + 3));
         const double expected = expected_share(&t, &s, 10);

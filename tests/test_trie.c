@@ -32,7 +32,7 @@ static trie full_trie(void)
 {
     trie t;
     real logit[2 * N];
-    trie_init(&t, N);
+    trie_init(&t, N, 0);
     check_status(trie_reserve(&t, K * trie_tree_entries(N) + 1, K * trie_tree_edges(N) + 3));
     trie_clear(&t);
     for (uint32_t i = 0; i < K; i++) {
@@ -129,7 +129,7 @@ static void impossible_edges(void **state)
     (void)state;
     trie t;
     const real logit[3] = {-2000, 1, -2000};
-    trie_init(&t, 4);
+    trie_init(&t, 4, 0);
     check_status(trie_reserve(&t, 1, 3));
     trie_clear(&t);
     assert_false(trie_is_set(&t, TRIE_ROOT));

@@ -2,9 +2,9 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "density/artreeformer/engine.h"
 #include "density/artreeformer/network.h"
+#include "density/artreeformer/trie_batch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,15 +21,7 @@ typedef struct artreeformer {
     int stale;   /* the weights changed since the panels were made */
     int keeping; /* every entry of the trie is evaluated and has a slot */
     int frozen;
-
-    size_t room;   /* trees that the arrays below have room for */
-    rng *stream;   /* [room] */
-    int32_t *at;   /* [room]: entry of each tree */
-    int32_t *list; /* [room (N-3)]: entries to be evaluated, or all of the batch */
-    size_t n_list;
-    size_t *offset; /* [room (N-3) + 1]: where an entry's edges begin in weight */
-    double *weight; /* [room_weight]: sum of the coefficients through each edge */
-    size_t room_weight;
+    trie_batch batch;
 } artreeformer;
 
 static artreeformer *self(topology_model *m)
@@ -44,11 +36,7 @@ static void model_free(topology_model *m)
     artreeformer *a = self(m);
     engine_free(&a->engine);
     params_free(&m->params);
-    free(a->stream);
-    free(a->at);
-    free(a->list);
-    free(a->offset);
-    free(a->weight);
+    trie_batch_free(&a->batch);
     free(a);
 }
 
@@ -70,29 +58,14 @@ static int batch_size(const artreeformer *a, int k)
     return (size_t)k < most ? k : (int)most;
 }
 
-/* For arrays whose content is not needed any more. */
-static void *renew(void *block, size_t count, size_t size)
-{
-    free(block);
-    return mem_resize(NULL, count, size);
-}
-
 /* Room for batches of k trees. */
 static int reserve(artreeformer *a, int k)
 {
     const int n_taxa = a->base.n_taxa;
     const size_t trees = (size_t)k, entries = trie_tree_entries(n_taxa) * trees;
-    if (trees > a->room) {
-        a->room = 0;
-        a->stream = renew(a->stream, trees, sizeof *a->stream);
-        a->at = renew(a->at, trees, sizeof *a->at);
-        a->list = renew(a->list, entries + 1, sizeof *a->list);
-        a->offset = renew(a->offset, entries + 2, sizeof *a->offset);
-        if (!a->stream || !a->at || !a->list || !a->offset)
-            return ART_ERR_NOMEM;
-        a->room = trees;
-    }
-    int status = engine_reserve(&a->engine, entries + 1);
+    int status = trie_batch_reserve(&a->batch, n_taxa, k);
+    if (!status)
+        status = engine_reserve(&a->engine, entries + 1);
     if (status || a->frozen) /* then the trie has its room since freeze */
         return status;
     return trie_reserve(&a->engine.trie, entries + 1, trie_tree_edges(n_taxa) * trees + 3);
@@ -100,15 +73,8 @@ static int reserve(artreeformer *a, int k)
 
 static int reserve_gradient(artreeformer *a, int k)
 {
-    const size_t edges = trie_tree_edges(a->base.n_taxa) * (size_t)k + 1;
-    if (edges > a->room_weight) {
-        a->room_weight = 0;
-        a->weight = renew(a->weight, edges, sizeof *a->weight);
-        if (!a->weight)
-            return ART_ERR_NOMEM;
-        a->room_weight = edges;
-    }
-    return engine_reserve_gradient(&a->engine);
+    int status = trie_batch_reserve_gradient(&a->batch, a->base.n_taxa, k);
+    return status ? status : engine_reserve_gradient(&a->engine);
 }
 
 /* Makes what depends on the weights, and a trie with room for k trees more; or for fewer, if it
@@ -129,47 +95,24 @@ static int begin(artreeformer *a, int k)
     }
     a->stale = 0;
     a->keeping = 0;
-    a->n_list = 0;
-    if (t->n_taxa > 3 && !trie_is_set(t, TRIE_ROOT))
-        a->list[a->n_list++] = TRIE_ROOT;
-    for (int i = 0; i < k; i++)
-        a->at[i] = TRIE_ROOT;
+    trie_batch_start(&a->batch, t, k);
     return k;
 }
 
 static void evaluate_list(artreeformer *a, int keep)
 {
-    a->base.work.done += (double)engine_evaluate(&a->engine, a->list, a->n_list, keep);
-    a->n_list = 0;
-}
-
-/* Tree i takes an edge; if that leads to a new entry, it goes on the list. */
-static void descend(artreeformer *a, int i, int32_t edge)
-{
-    trie *t = &a->engine.trie;
-    int32_t child = trie_child(t, a->at[i], edge);
-    if (child == TRIE_NONE) {
-        child = trie_add(t, a->at[i], edge);
-        a->list[a->n_list++] = child;
-    }
-    a->at[i] = child;
+    trie_batch *b = &a->batch;
+    a->base.work.done += (double)engine_evaluate(&a->engine, b->list, b->n_list, keep);
+    b->n_list = 0;
 }
 
 /* k trees, for which begin has made room. */
 static void sample_batch(artreeformer *a, int32_t *decision, double *log_q, int k, int keep)
 {
-    trie *t = &a->engine.trie;
-    const int n_taxa = a->base.n_taxa, steps = n_taxa - 3;
     memset(log_q, 0, (size_t)k * sizeof *log_q);
-    for (int n = 3; n < n_taxa; n++) {
+    for (int n = 3; n < a->base.n_taxa; n++) {
         evaluate_list(a, keep);
-        for (int i = 0; i < k; i++) {
-            const int32_t edge = trie_choose(t, a->at[i], rng_uniform(&a->stream[i]));
-            decision[(ptrdiff_t)i * steps + n - 3] = edge;
-            log_q[i] += trie_log_prob(t, a->at[i], edge);
-            if (n + 1 < n_taxa)
-                descend(a, i, edge);
-        }
+        trie_batch_choose(&a->batch, &a->engine.trie, decision, log_q, k, n);
     }
     a->keeping = keep;
 }
@@ -192,33 +135,10 @@ static int model_sample(topology_model *m, int32_t *decision, double *log_q, int
     for (int done = 0, count; done < k; done += count) {
         count = begin(a, k - done < most ? k - done : most);
         for (int i = 0; i < count; i++)
-            a->stream[i] = rng_at(seed, purpose, step, first + (uint32_t)(done + i));
+            a->batch.stream[i] = rng_at(seed, purpose, step, first + (uint32_t)(done + i));
         sample_batch(a, decision + (ptrdiff_t)done * (m->n_taxa - 3), log_q + done, count, keep);
     }
     return ART_OK;
-}
-
-/* Adds the entries of k trees, level by level. */
-static void insert_batch(artreeformer *a, const int32_t *decision, int k)
-{
-    const int n_taxa = a->base.n_taxa, steps = n_taxa - 3;
-    for (int n = 3; n + 1 < n_taxa; n++)
-        for (int i = 0; i < k; i++)
-            descend(a, i, decision[(ptrdiff_t)i * steps + n - 3]);
-}
-
-/* log q of trees whose entries are all evaluated. */
-static void sum_log_q(artreeformer *a, double *log_q, const int32_t *decision, int k)
-{
-    trie *t = &a->engine.trie;
-    for (int i = 0; i < k; i++) {
-        int32_t at = TRIE_ROOT;
-        log_q[i] = 0;
-        for (int n = 3; n < t->n_taxa; n++, decision++) {
-            log_q[i] += trie_log_prob(t, at, *decision);
-            at = trie_child(t, at, *decision);
-        }
-    }
 }
 
 static int model_score(topology_model *m, double *log_q, const int32_t *decision, int k)
@@ -234,61 +154,19 @@ static int model_score(topology_model *m, double *log_q, const int32_t *decision
     for (int done = 0, count; done < k; done += count) {
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
         count = begin(a, k - done < most ? k - done : most);
-        insert_batch(a, trees, count);
+        trie_batch_insert(&a->batch, &a->engine.trie, trees, count);
         evaluate_list(a, 0);
-        sum_log_q(a, log_q + done, trees, count);
+        trie_batch_log_q(&a->engine.trie, log_q + done, trees, count);
     }
     return ART_OK;
-}
-
-/* Whether all entries of the trees are kept. */
-static int all_kept(const artreeformer *a, const int32_t *decision, int k)
-{
-    const trie *t = &a->engine.trie;
-    for (int i = 0; a->keeping && i < k; i++, decision += t->n_taxa - 3) {
-        int32_t at = TRIE_ROOT;
-        for (int n = 3; n + 1 < t->n_taxa && at != TRIE_NONE; n++)
-            at = trie_child(t, at, decision[n - 3]);
-        if (at == TRIE_NONE)
-            return 0;
-    }
-    return a->keeping;
-}
-
-/* Lists the distinct entries of k trees, level by level, and adds up the coefficients through
- * each of their edges. */
-static void collect(artreeformer *a, const int32_t *decision, const double *coefficient, int k)
-{
-    trie *t = &a->engine.trie;
-    const int steps = t->n_taxa - 3;
-    a->n_list = 0;
-    a->offset[0] = 0;
-    for (int i = 0; i < k; i++)
-        a->at[i] = TRIE_ROOT;
-    for (int n = 3; n < t->n_taxa; n++) {
-        const size_t edges = (size_t)topology_edges(n);
-        for (int i = 0; i < k; i++) {
-            const int32_t edge = decision[(ptrdiff_t)i * steps + n - 3];
-            trie_entry *e = &t->entry[a->at[i]];
-            if (e->mark == TRIE_NONE) {
-                const size_t from = a->offset[a->n_list];
-                e->mark = (int32_t)a->n_list;
-                a->list[a->n_list++] = a->at[i];
-                a->offset[a->n_list] = from + edges;
-                memset(a->weight + from, 0, edges * sizeof *a->weight);
-            }
-            a->weight[a->offset[e->mark] + (size_t)edge] += coefficient[i];
-            a->at[i] = trie_child(t, a->at[i], edge);
-        }
-    }
-    for (size_t i = 0; i < a->n_list; i++)
-        t->entry[a->list[i]].mark = TRIE_NONE;
 }
 
 static int model_gradient(topology_model *m, double *log_q, const int32_t *decision,
                           const double *coefficient, int k)
 {
     artreeformer *a = self(m);
+    trie_batch *b = &a->batch;
+    trie *t = &a->engine.trie;
     const int most = batch_size(a, k);
     int status = decisions_are_trees(decision, (size_t)k, m->n_taxa) ? ART_OK : ART_ERR_USAGE;
     if (!status)
@@ -302,20 +180,21 @@ static int model_gradient(topology_model *m, double *log_q, const int32_t *decis
         const int32_t *trees = decision + (ptrdiff_t)done * (m->n_taxa - 3);
         double mass = 0;
         count = k - done < most ? k - done : most;
-        const int kept = all_kept(a, trees, count);
+        const int kept = a->keeping && trie_batch_has(t, trees, count);
         if (!kept) {
             count = begin(a, count);
-            insert_batch(a, trees, count);
+            trie_batch_insert(b, t, trees, count);
         }
-        collect(a, trees, coefficient + done, count);
-        m->work.done += (double)a->offset[a->n_list];
-        m->work.again += kept ? 0 : (double)a->offset[a->n_list];
+        trie_batch_collect(b, t, trees, coefficient + done, count);
+        trie_batch_unmark(b, t);
+        m->work.done += (double)b->offset[b->n_list];
+        m->work.again += kept ? 0 : (double)b->offset[b->n_list];
         for (int i = 0; i < count; i++)
             mass += fabs(coefficient[done + i]);
-        m->work.followed += (double)engine_gradient(&a->engine, &m->params, a->list, a->offset,
-                                                    a->weight, a->n_list, mass);
+        m->work.followed += (double)engine_gradient(&a->engine, &m->params, b->list, b->offset,
+                                                    b->weight, b->n_list, mass);
         if (log_q)
-            sum_log_q(a, log_q + done, trees, count);
+            trie_batch_log_q(t, log_q + done, trees, count);
     }
     for (int i = 0; i < k && log_q && m->n_taxa == 3; i++)
         log_q[i] = 0;
@@ -341,12 +220,13 @@ static int model_freeze(topology_model *m, size_t max_bytes)
     trie *t = &a->engine.trie;
     const size_t edges = trie_tree_edges(m->n_taxa) + 3, entries = trie_tree_entries(m->n_taxa) + 1;
     /* twice as many entries per edge as whole trees have; room for two trees at least */
-    const size_t fit = max_bytes / trie_bytes(2 * entries, edges), most = INT32_MAX / (2 * entries);
+    const size_t fit = max_bytes / trie_bytes(2 * entries, edges, 0),
+                 most = INT32_MAX / (2 * entries);
     const size_t trees = fit < 2 ? 2 : fit < most ? fit : most;
     a->frozen = 0;
     a->keeping = 0;
     trie_free(t);
-    trie_init(t, m->n_taxa);
+    trie_init(t, m->n_taxa, 0);
     if (max_bytes == 0)
         return ART_OK;
     int status = engine_forget(&a->engine);

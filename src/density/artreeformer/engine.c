@@ -56,7 +56,7 @@ int engine_init(engine *e, const params *p, int n_taxa, int d, int heads, pool *
     const size_t n_threads = (size_t)pool_threads(threads);
     memset(e, 0, sizeof *e);
     e->threads = threads;
-    trie_init(&e->trie, n_taxa);
+    trie_init(&e->trie, n_taxa, 0);
     int status = panels_init(&e->panels, p, n_taxa, d, heads, cpu_best());
     if (status)
         return status;
@@ -283,19 +283,6 @@ typedef struct descent {
     double left_out;                /* per edge */
 } descent;
 
-/* The gradient of sum_e weight_e log p_e is weight_e - p_e sum(weight). */
-static void set_dlogit(real *dlogit, const trie *t, int32_t entry, const double *weight)
-{
-    const trie_entry *at = &t->entry[entry];
-    const int edges = topology_edges(at->leaves);
-    const real *logit = t->logit + at->first;
-    double total = 0;
-    for (int i = 0; i < edges; i++)
-        total += weight[i];
-    for (int i = 0; i < edges; i++)
-        dlogit[i] = (real)(weight[i] - total * exp((double)logit[i] - at->log_total));
-}
-
 /* The size below which derivatives of logits may be left out: a power of two such that all
  * below it add up to at most `most`. */
 static double negligible(const real *dlogit, size_t count, double most)
@@ -327,8 +314,8 @@ static size_t group_backward(const descent *v, sums *g, size_t from, int count, 
                         ? group_forward(e, entry, count, w, &first)
                         : group_tile(e, entry, count, w, &first);
     for (int i = 0; i < count; i++)
-        set_dlogit(w->dlogit + (v->offset[from + (size_t)i] - v->offset[from]), &e->trie, entry[i],
-                   v->weight + v->offset[from + (size_t)i]);
+        trie_gradient(w->dlogit + (v->offset[from + (size_t)i] - v->offset[from]), &e->trie,
+                      entry[i], v->weight + v->offset[from + (size_t)i]);
     const double least = negligible(w->dlogit, edges, v->left_out * (double)edges);
     for (size_t i = 0; i < edges; i++) {
         if (fabs((double)w->dlogit[i]) < least)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void trie_init(trie *t, int n_taxa)
+void trie_init(trie *t, int n_taxa, int width)
 {
-    *t = (trie){.n_taxa = n_taxa, .power = 1};
+    *t = (trie){.n_taxa = n_taxa, .power = 1, .width = width};
 }
 
 void trie_free(trie *t)
@@ -18,14 +18,16 @@ void trie_free(trie *t)
     free(t->child);
     free(t->logit);
     free(t->sum);
+    free(t->state);
     memset(t, 0, sizeof *t);
 }
 
-size_t trie_bytes(size_t entries, size_t edges)
+size_t trie_bytes(size_t entries, size_t edges, int width)
 {
     const trie *t = NULL; /* for the sizes only */
     return entries * sizeof *t->entry +
-           edges * (sizeof *t->child + sizeof *t->logit + sizeof *t->sum);
+           edges * (sizeof *t->child + sizeof *t->logit + sizeof *t->sum) +
+           (entries + edges) * (size_t)width * sizeof *t->state;
 }
 
 /* Grows *array to count members of the given size; what is not touched costs no memory. */
@@ -38,11 +40,26 @@ static int grow(void **array, size_t count, size_t size)
     return ART_OK;
 }
 
+static int reserve_states(trie *t, size_t entries, size_t edges)
+{
+    const size_t rows = (entries > t->room_entries ? entries : t->room_entries) +
+                        (edges > t->room_edges ? edges : t->room_edges);
+    void *state = t->state;
+    if (t->width == 0 || rows <= t->room_entries + t->room_edges)
+        return ART_OK;
+    int status = grow(&state, rows, (size_t)t->width * sizeof *t->state);
+    t->state = state;
+    return status;
+}
+
 int trie_reserve(trie *t, size_t entries, size_t edges)
 {
+    int status = reserve_states(t, entries, edges);
+    if (status)
+        return status;
     if (entries > t->room_entries) {
         void *entry = t->entry;
-        int status = grow(&entry, entries, sizeof *t->entry);
+        status = grow(&entry, entries, sizeof *t->entry);
         t->entry = entry;
         if (status)
             return status;
@@ -50,7 +67,7 @@ int trie_reserve(trie *t, size_t entries, size_t edges)
     }
     if (edges > t->room_edges) {
         void *child = t->child, *logit = t->logit, *sum = t->sum;
-        int status = grow(&child, edges, sizeof *t->child);
+        status = grow(&child, edges, sizeof *t->child);
         if (!status)
             status = grow(&logit, edges, sizeof *t->logit);
         if (!status)
@@ -110,6 +127,18 @@ void trie_set(trie *t, int32_t entry, const real *logit)
         sum[i] = total;
     }
     e->log_total = top + log(total);
+}
+
+void trie_gradient(real *dlogit, const trie *t, int32_t entry, const double *weight)
+{
+    const trie_entry *e = &t->entry[entry];
+    const int edges = topology_edges(e->leaves);
+    const real *logit = t->logit + e->first;
+    double total = 0;
+    for (int i = 0; i < edges; i++)
+        total += weight[i];
+    for (int i = 0; i < edges; i++)
+        dlogit[i] = (real)(weight[i] - total * exp((double)logit[i] - e->log_total));
 }
 
 int32_t trie_choose(trie *t, int32_t entry, double u)
@@ -180,6 +209,7 @@ void trie_evict(trie *t, size_t entries, size_t edges)
         trie_clear(t);
         return;
     }
+    const size_t width = (size_t)t->width;
     int32_t number = 0;
     for (size_t i = 0; i < t->n_entries; i++)
         t->entry[i].mark = t->entry[i].hits >= least ? number++ : TRIE_NONE;
@@ -197,6 +227,9 @@ void trie_evict(trie *t, size_t entries, size_t edges)
         }
         memmove(t->logit + to, t->logit + from, count * sizeof *t->logit);
         memmove(t->sum + to, t->sum + from, count * sizeof *t->sum);
+        if (t->width > 0)
+            memmove(t->state + (to + (size_t)e->mark) * width, t->state + (from + i) * width,
+                    (count + 1) * width * sizeof *t->state);
         e->first = to;
         e->hits /= 2;
         to += count;

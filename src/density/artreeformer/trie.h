@@ -43,14 +43,17 @@ typedef struct trie {
     real *logit;       /* [edges] */
     double *sum;       /* [edges]: sum of exp(logit - largest) up to and including this edge */
     real power;        /* of the probabilities: logits are multiplied with it on their way in */
+    int width;         /* of the state of a node, 0 if nodes have none */
+    real *state;       /* [edges + entries][width]: for use by the caller; see trie_state */
 } trie;
 
-void trie_init(trie *t, int n_taxa);
+/* width: how many numbers every node of a partial tree carries to the next step; 0 for none. */
+void trie_init(trie *t, int n_taxa, int width);
 void trie_free(trie *t); /* safe on a zeroed or freed one */
 
 /* Makes room for this many entries and edges in total, keeping the contents; never shrinks. */
 int trie_reserve(trie *t, size_t entries, size_t edges);
-size_t trie_bytes(size_t entries, size_t edges);
+size_t trie_bytes(size_t entries, size_t edges, int width);
 
 /* The maximum that one complete tree adds. */
 static inline size_t trie_tree_entries(int n_taxa)
@@ -78,6 +81,19 @@ static inline int32_t trie_child(const trie *t, int32_t entry, int32_t edge)
 /* Adds the child entry of an edge that has none. */
 int32_t trie_add(trie *t, int32_t entry, int32_t edge);
 
+/* The row of an entry's first node, of 2n-2, in arrays that have rows for the nodes of all entries;
+ * and its state in the trie, [2n-2][width], which stays with the entry. Entries with numbers that
+ * follow each other have rows that follow each other. */
+static inline size_t trie_row(const trie *t, int32_t entry)
+{
+    return t->entry[entry].first + (size_t)entry;
+}
+
+static inline real *trie_state(const trie *t, int32_t entry)
+{
+    return t->state + trie_row(t, entry) * (size_t)t->width;
+}
+
 /* Sets the distribution of an entry from logits [2n-3], raised to the trie's power; needed before
  * the two below. */
 void trie_set(trie *t, int32_t entry, const real *logit);
@@ -97,6 +113,9 @@ static inline double trie_log_prob(trie *t, int32_t entry, int32_t edge)
     e->hits += e->hits < UINT32_MAX;
     return (double)t->logit[e->first + (size_t)edge] - e->log_total;
 }
+
+/* dlogit [2n-3]: the gradient of sum_e weight_e log p_e, which is weight_e - p_e sum(weight). */
+void trie_gradient(real *dlogit, const trie *t, int32_t entry, const double *weight);
 
 /* Builds the partial tree of an entry. path has room for N numbers. O(n). */
 void trie_tree(topology *tree, const trie *t, int32_t entry, int32_t *path);
