@@ -1,0 +1,2 @@
+/* The same tests with numbers in double. */
+#include "test_gru.c"
