@@ -215,8 +215,8 @@ static const config_key TABLES_KEYS[] = {
 };
 
 static const topology_kind KINDS[] = {
-    {"softmax tables", TABLES_KEYS, tables_create},
-    {"uniform", NULL, uniform_create},
+    {.name = "softmax tables", .keys = TABLES_KEYS, .create = tables_create},
+    {.name = "uniform", .keys = NULL, .create = uniform_create},
     {.name = NULL},
 };
 

@@ -5,8 +5,8 @@
  *     h_u  = ELU(max_v ELU(y_uv)) = ELU(ELU(max_v y_uv))    (ELU is increasing)
  *
  * or the same without LayerNorm. With W = [W_a W_b] its argument is (W_a - W_b) x_u + W_b x_v +
- * bias: a sum of one vector of u and one of v, together the pair of a node, [2 width]. The pairs are
- * a linear layer of the nodes, or the harmonic extension of the pairs of the leaves; the caller
+ * bias: a sum of one vector of u and one of v, together the pair of a node, [2 width]. The pairs
+ * are a linear layer of the nodes, or the harmonic extension of the pairs of the leaves; the caller
  * makes them.
  *
  * Nodes are rows in the order of density/artreeformer/embedding.h, M = 2n-2 of them. A slot is a
@@ -77,8 +77,8 @@ void edge_conv_backward(real *dpair, const edge_conv_sums *sums, real *dh, real 
                         const edge_conv_rows *c, const edge_slots *s, const edge_conv_weights *w,
                         int n_leaves, int width);
 
-/* The weights of a convolution, W [width][2 in], in the form that makes pairs, and the gradient back
- * from there: (W_a - W_b, W_b), so da = d(first) and db = d(second) - d(first).
+/* The weights of a convolution, W [width][2 in], in the form that makes pairs, and the gradient
+ * back from there: (W_a - W_b, W_b), so da = d(first) and db = d(second) - d(first).
  *
  * fold_leaves: leaf [in][2 width], the pairs of unit vectors.  fold_layer: pair [2 width][in], the
  * weight of a linear layer. The gradients have rows of ld numbers, ld >= 2 width and in. */

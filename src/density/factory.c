@@ -1,5 +1,6 @@
 #include "density/factory.h"
 
+#include "density/artree/artree_model.h"
 #include "density/artreeformer/artreeformer_model.h"
 #include "density/lognormal/branch_lognormal.h"
 
@@ -16,11 +17,23 @@ static int create_artreeformer(topology_model **out, const topology_config *conf
                                (int)topology_config_get(config, "n_head"), threads);
 }
 
+static int create_artree(topology_model **out, const topology_config *config, int n_taxa,
+                         pool *threads)
+{
+    return artree_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"), threads);
+}
+
 static int create_lognormal(branch_model **out, const branch_config *config, int n_taxa,
                             pool *threads)
 {
     return branch_lognormal_create(out, n_taxa, (int)branch_config_get(config, "branch_hidden_dim"),
                                    threads);
+}
+
+static int create_plain(branch_model **out, const branch_config *config, int n_taxa, pool *threads)
+{
+    return branch_lognormal_create_plain(
+        out, n_taxa, (int)branch_config_get(config, "branch_hidden_dim"), threads);
 }
 
 static const config_key ARTREEFORMER_KEYS[] = {
@@ -39,6 +52,17 @@ static const config_key ARTREEFORMER_KEYS[] = {
     {.name = NULL},
 };
 
+static const config_key ARTREE_KEYS[] = {
+    {.name = "hidden_dim",
+     .initial = DEFAULT_HIDDEN,
+     .least = 2,
+     .most = HIDDEN_MAX,
+     .is_whole = true,
+     .multiple = 2, /* sine and cosine of the time */
+     .tensor = "tree.pooling_net.net.0.weight"},
+    {.name = NULL},
+};
+
 static const config_key LOGNORMAL_KEYS[] = {
     {.name = "branch_hidden_dim",
      .initial = DEFAULT_BRANCH_HIDDEN,
@@ -50,12 +74,14 @@ static const config_key LOGNORMAL_KEYS[] = {
 };
 
 const topology_kind TOPOLOGY_KINDS[] = {
-    {"artreeformer", ARTREEFORMER_KEYS, create_artreeformer},
+    {.name = "artreeformer", .keys = ARTREEFORMER_KEYS, .create = create_artreeformer},
+    {.name = "artree", .keys = ARTREE_KEYS, .create = create_artree, .branches = "plain lognormal"},
     {.name = NULL},
 };
 
 const branch_kind BRANCH_KINDS[] = {
     {"lognormal", LOGNORMAL_KEYS, create_lognormal},
+    {"plain lognormal", LOGNORMAL_KEYS, create_plain},
     {.name = NULL},
 };
 
@@ -69,11 +95,31 @@ topology_config artreeformer_config(int hidden, int heads)
     return c;
 }
 
-branch_config lognormal_config(int hidden)
+topology_config artree_config(int hidden)
 {
-    branch_config c = branch_config_default(branch_kind_find(BRANCH_KINDS, "lognormal"));
+    topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "artree"));
+    int status = topology_config_set(&c, "hidden_dim", hidden);
+    assert(!status);
+    (void)status;
+    return c;
+}
+
+const branch_kind *branch_kind_beside(const branch_kind *kinds, const topology_kind *trees)
+{
+    const branch_kind *kind = trees->branches ? branch_kind_find(kinds, trees->branches) : kinds;
+    return kind ? kind : kinds;
+}
+
+branch_config branch_config_beside(const topology_kind *trees, int hidden)
+{
+    branch_config c = branch_config_default(branch_kind_beside(BRANCH_KINDS, trees));
     int status = branch_config_set(&c, "branch_hidden_dim", hidden);
     assert(!status);
     (void)status;
     return c;
+}
+
+branch_config lognormal_config(int hidden)
+{
+    return branch_config_beside(topology_kind_find(TOPOLOGY_KINDS, "artreeformer"), hidden);
 }

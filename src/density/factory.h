@@ -26,9 +26,15 @@ extern const topology_kind TOPOLOGY_KINDS[];
 extern const branch_kind BRANCH_KINDS[];
 
 /* The configurations of the networks that the program and the library offer, by their sizes:
- * kind "artreeformer" with hidden_dim and n_head (which divides it), "lognormal" with
- * branch_hidden_dim. */
+ * kind "artreeformer" with hidden_dim and n_head (which divides it), "artree" with hidden_dim
+ * (even), "lognormal" with branch_hidden_dim. */
 topology_config artreeformer_config(int hidden, int heads);
+topology_config artree_config(int hidden);
 branch_config lognormal_config(int hidden);
+
+/* The branch model that belongs to a kind of topology model: its row in a table, and its
+ * configuration with branch_hidden_dim. */
+const branch_kind *branch_kind_beside(const branch_kind *kinds, const topology_kind *trees);
+branch_config branch_config_beside(const topology_kind *trees, int hidden);
 
 #endif

@@ -49,6 +49,14 @@ int config_parse(double *value, const config_key *key, const char *text)
     return ART_OK;
 }
 
+static int check_multiple(double value, const config_key *key, diag_place place, diag *d)
+{
+    if (key->multiple == 0 || fmod(value, key->multiple) == 0)
+        return ART_OK;
+    return diag_error(d, ART_ERR_INPUT, place, "metadata '%s' is %g, expected a multiple of %d",
+                      key->name, value, key->multiple);
+}
+
 static int check_range(double value, const config_key *key, diag_place place, diag *d)
 {
     if (value >= key->least && value <= key->most && (!key->is_whole || value == floor(value)))
@@ -63,6 +71,8 @@ int config_check(const double *value, const config_key *keys, diag_place place, 
     int status = ART_OK;
     for (int i = 0; i < config_count(keys) && !status; i++)
         status = check_range(value[i], &keys[i], place, d);
+    for (int i = 0; i < config_count(keys) && !status; i++)
+        status = check_multiple(value[i], &keys[i], place, d);
     for (int i = 0; i < config_count(keys) && !status; i++) {
         if (!keys[i].divides)
             continue;

@@ -19,6 +19,7 @@ typedef struct config_key {
     double initial;   /* the default */
     double least, most;
     bool is_whole;       /* a whole number */
+    int multiple;        /* it must be a multiple of this; 0 for no such condition */
     const char *divides; /* the key whose value it must divide; NULL if there is none */
     const char
         *tensor; /* a tensor with this number of rows: when reading a file it is checked before

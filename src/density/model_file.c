@@ -224,10 +224,11 @@ static bool has_tensor(const reader *r, const char *prefix)
 
 static int make_trees(reader *r, const topology_kind *kinds, pool *team)
 {
-    const char *name = safetensors_get(&r->s, "kind");
+    const char *key = safetensors_get(&r->s, "kind") ? "kind" : "model";
+    const char *name = safetensors_get(&r->s, key);
     const topology_kind *kind = name ? topology_kind_find(kinds, name) : kinds;
     if (!kind)
-        return refuse_kind(r, "kind", kinds->name);
+        return refuse_kind(r, key, kinds->name);
     topology_config config = {.kind = kind};
     int status = get_config(r, config.value, kind->keys);
     return status ? status : topology_model_create(&r->m->trees, &config, r->m->taxa.count, team);
@@ -258,7 +259,8 @@ static int read_trees(reader *r, model_weights which, const topology_kind *kinds
 static int make_branches(reader *r, const branch_kind *kinds, pool *team)
 {
     const char *name = safetensors_get(&r->s, "branch_kind");
-    const branch_kind *kind = name ? branch_kind_find(kinds, name) : kinds;
+    const branch_kind *kind =
+        name ? branch_kind_find(kinds, name) : branch_kind_beside(kinds, r->m->trees->config.kind);
     if (!kind)
         return refuse_kind(r, "branch_kind", kinds->name);
     branch_config config = {.kind = kind};

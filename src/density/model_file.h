@@ -6,10 +6,12 @@
  *
  *     format              "pt", as tools that load such files into torch expect
  *     version             of the program that wrote the file
- *     kind                of the tree model; if it is absent, the first of the table
+ *     kind                of the tree model; if it is absent, `model`, as in files of the published
+ *                         ARTree; if that is absent too, the first of the table
  *     taxa                the names in the order of the model, a JSON list
  *     n_taxa
- *     branch_kind         of the branch model; if it is absent, the first of the table
+ *     branch_kind         of the branch model; if it is absent, the one that belongs to the tree
+ *                         model (density/factory.h)
  *     ...                 the configurations of the two, by their keys: hidden_dim and n_head of
  *                         "artreeformer", branch_hidden_dim of "lognormal" (density/factory.h)
  *     substitution_model  the model string of the run; absent for models without branch lengths

@@ -44,6 +44,10 @@ struct topology_kind {
     /* A model with all parameters zero. The configuration and n_taxa >= 3 have already been
      * checked; threads is borrowed and may be NULL. On failure *out is NULL. */
     int (*create)(topology_model **out, const topology_config *config, int n_taxa, pool *threads);
+
+    /* The kind of branch model that was published with it, which belongs to it where nothing else
+     * is said; NULL for the first of the table. */
+    const char *branches;
 };
 
 /* What the last sample, score or gradient call did: how many step evaluations (partial trees) it

@@ -111,7 +111,7 @@ static int table_create(topology_model **out, const topology_config *config, int
     return status;
 }
 
-static const topology_kind TABLE = {"table", NULL, table_create};
+static const topology_kind TABLE = {.name = "table", .keys = NULL, .create = table_create};
 
 int table_model_create(topology_model **out)
 {
