@@ -525,6 +525,10 @@ static void methods_have_their_own_options(void **state)
         {"parsimony -s a.fasta --max-trees 0", 2, NULL, "--max-trees: bad value '0'"},
         {"parsimony -s a.fasta --method fast", 2, NULL, "--method: bad value 'fast'"},
         {"infer -s a.fasta --hidden 10 --heads 4", 2, NULL, "not divisible"},
+        {"infer -s a.fasta --density artree --hidden 9", 2, NULL, "--hidden 9 is odd"},
+        {"infer -s a.fasta --density artree --heads 4", 2, NULL,
+         "--heads is an option of --density artreeformer"},
+        {"infer -s a.fasta --density artre", 2, NULL, "'artre'|artreeformer|artree"},
         /* the smallest that is allowed */
         {"infer -s a.fasta --hidden 8 --heads 2 --branch-hidden 8 --gap 0 --rounds 1 --fit-steps 1 "
          "--fit-batch 1 --table-memory 0 --evidence-particles 2 --evidence-repeats 1 --prefix "
@@ -628,6 +632,41 @@ static void the_preset_of_the_paper(void **state)
         {"fit t.nwk --preset paper --steps 2 --prefix f", 0, NULL,
          "steps 2,|tree_rate 0.0001|decay_every 20000|batch 10|picks \"independent\"|"
          "average 0.9995|average_from 1000"},
+        {"fit t.nwk --density artree --preset paper --steps 2 --prefix fa", 0, NULL,
+         "steps 2,|tree_rate 0.0001|decay 0.75|decay_every 20000|density \"artree\"|hidden 100|"
+         "batch 10|picks \"independent\"|average 0.0,"},
+        {"infer -s a.fasta --density artree --preset paper --steps 2 --hidden 8 --branch-hidden 8 "
+         "--prefix va --evidence-particles 10 --posterior-sample 10",
+         0, NULL,
+         "method \"vbpi\"|density \"artree\"|branch_rate 0.001|anneal 100000|evidence_repeats "
+         "1000"},
+    };
+    CHECK_LINES(table);
+}
+
+/* Every command with ARTree: trained in all ways, then scored, drawn from and compared. */
+static void all_commands_know_artree(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    scratch_write("t.nwk", TREES);
+    static const line table[] = {
+        {"fit t.nwk --density artree --steps 3 --hidden 8 --prefix f", 0, NULL, "f.model"},
+        {"score --network f.model.safetensors t.nwk", 0, "1\t-", "artree on"},
+        {"kl --network f.model.safetensors --truth t.nwk", 0, "kl\t", NULL},
+        {"sample --network f.model.safetensors -n 3 --format newick", 0, ";", NULL},
+        {"sample --network f.model.safetensors -n 3 --embedding iterated", 2, NULL,
+         "no node embeddings"},
+        {"parsimony -s a.fasta --density artree --steps 3 --hidden 8 --prefix p " FEW, 0, NULL,
+         "best parsimony score"},
+        {"infer -s a.fasta --density artree --method vbpi --steps 3 --hidden 8 --branch-hidden 8 "
+         "--posterior-sample 10 --prefix v " FEW,
+         0, NULL, "v.model"},
+        {"evidence --network v.model.safetensors -s a.fasta " FEW, 0, "log_evidence\t",
+         "artree on|plain lognormal"},
+        {"infer -s a.fasta --density artree --hidden 8 --branch-hidden 8 --rounds 1 --fit-steps 2 "
+         "--posterior-sample 10 --prefix c " FEW,
+         0, NULL, "c.model"},
     };
     CHECK_LINES(table);
 }
@@ -669,6 +708,7 @@ int main(void)
         in_scratch_folder(three_taxa_from_standard_input),
         in_scratch_folder(the_verdict_comes_first),
         in_scratch_folder(the_preset_of_the_paper),
+        in_scratch_folder(all_commands_know_artree),
         in_scratch_folder(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

@@ -21,12 +21,16 @@ const option TRAINING_OPTIONS[] = {
 };
 
 const option NETWORK_OPTIONS[] = {
+    OPTION_CHOICE(training_settings, density, "--density", OPTIONAL, "artreeformer|artree",
+                  "model of topologies: ARTreeFormer, or ARTree, its recurrent predecessor"),
     OPTION_INT(training_settings, hidden, "--hidden", EXPERT, 1, 4096,
                "hidden size of the tree model"),
     OPTION_INT(training_settings, heads, "--heads", EXPERT, 1, 64,
-               "attention heads of the tree model; must divide the hidden size"),
+               "attention heads of artreeformer; must divide the hidden size"),
     OPTION_END,
 };
+
+enum { HEADS_ROW = 2 }; /* of this table, the last */
 
 const option VARIATIONAL_OPTIONS[] = {
     OPTION_INT(variational_options, particles, "-K --particles", OPTIONAL, 1, 10000,
@@ -67,20 +71,37 @@ static int preset_apply(option_set *s, const preset_value *values, diag *d)
     return status;
 }
 
+/* What the sizes of the network must have in common. */
+static int check_network(session *s, const training_settings *o)
+{
+    if (o->density == DENSITY_ARTREE && o->hidden % 2)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--hidden %lld is odd, and artree needs an even size -- change it",
+                          (long long)o->hidden);
+    if (o->density == DENSITY_ARTREEFORMER && o->hidden % o->heads)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--hidden %lld is not divisible by --heads %lld -- change one of them",
+                          (long long)o->hidden, (long long)o->heads);
+    return ART_OK;
+}
+
 int training_settle(session *s, const training_settings *o, const variational_options *variational,
                     const preset_value *paper)
 {
     int status = ART_OK;
-    if (o->preset == PRESET_PAPER)
+    if (o->density != DENSITY_ARTREEFORMER)
+        status = options_refuse(&s->options, NETWORK_OPTIONS + HEADS_ROW,
+                                "is an option of --density artreeformer -- remove it, or choose "
+                                "that density",
+                                &s->diag);
+    if (o->preset == PRESET_PAPER && !status)
         status = preset_apply(&s->options, PUBLISHED, &s->diag);
     if (o->preset == PRESET_PAPER && !status)
         status = preset_apply(&s->options, paper, &s->diag);
+    if (!status)
+        status = check_network(s, o);
     if (status)
         return status;
-    if (o->hidden % o->heads)
-        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
-                          "--hidden %lld is not divisible by --heads %lld -- change one of them",
-                          (long long)o->hidden, (long long)o->heads);
     if (variational && variational->estimator != ESTIMATOR_RWS && variational->particles < 2)
         return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
                           "VIMCO compares particles with each other and needs at least two -- "
@@ -90,7 +111,8 @@ int training_settle(session *s, const training_settings *o, const variational_op
 
 topology_config training_config(const training_settings *o)
 {
-    return artreeformer_config((int)o->hidden, (int)o->heads);
+    return o->density == DENSITY_ARTREE ? artree_config((int)o->hidden)
+                                        : artreeformer_config((int)o->hidden, (int)o->heads);
 }
 
 train_settings training_plan(const training_settings *o)

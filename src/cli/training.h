@@ -10,8 +10,12 @@
 
 typedef enum preset { PRESET_STANDARD, PRESET_PAPER } preset;
 
+/* The kinds of tree models that training knows, in the order of --density. */
+typedef enum density_kind { DENSITY_ARTREEFORMER, DENSITY_ARTREE } density_kind;
+
 typedef struct training_settings {
     int preset;
+    int density; /* of enum density_kind */
     int64_t steps;
     double tree_rate;
     double decay;
@@ -23,7 +27,7 @@ typedef struct training_settings {
 
 extern const option
     TRAINING_OPTIONS[]; /* --preset --steps --tree-rate --decay --decay-every --clip */
-extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
+extern const option NETWORK_OPTIONS[]; /* --density --hidden --heads */
 
 /* Of fit and parsimony. */
 #define TRAINING_DEFAULTS                                                                \

@@ -1,5 +1,5 @@
-/* exponential.h: the exponential of negative numbers, for kernel files: written so that loops over it
- * become vector code. */
+/* exponential.h: the exponential of negative numbers, for kernel files: written so that loops over
+ * it become vector code. */
 #ifndef NN_EXPONENTIAL_H
 #define NN_EXPONENTIAL_H
 

@@ -49,6 +49,15 @@ static const preset_value PAPER[] = {
     {NULL, NULL},
 };
 
+/* ARTree was published with the weights of the last step. */
+static const preset_value PAPER_ARTREE[] = {
+    {"steps", PRESET_TEXT(PUBLISHED_FIT_STEPS)},
+    {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
+    {"picks", "independent"},
+    {"average", "0"},
+    {NULL, NULL},
+};
+
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_FILES(settings, trees, "TREES", REQUIRED | LOCAL,
@@ -209,7 +218,8 @@ static int fit(session *s, void *chosen)
     const settings *o = chosen;
     tree_set trees = {0}, truth = {0};
     program_run p = {0};
-    int status = training_settle(s, &o->training, NULL, PAPER);
+    int status = training_settle(s, &o->training, NULL,
+                                 o->training.density == DENSITY_ARTREE ? PAPER_ARTREE : PAPER);
     if (!status)
         status = read_trees(s, o, &trees, &truth);
     if (!status)

@@ -88,6 +88,19 @@ static const preset_value PAPER[] = {
     {NULL, NULL},
 };
 
+/* The same for ARTree, whose evidence was published with ten times as many estimates. */
+static const preset_value PAPER_ARTREE[] = {
+    {"method", "vbpi"},
+    {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
+    {"anneal", PRESET_TEXT(PUBLISHED_ANNEAL)},
+    {"branch-rate", PRESET_TEXT(PUBLISHED_BRANCH_RATE)},
+    {"branch-hidden", PRESET_TEXT(PUBLISHED_BRANCH_HIDDEN)},
+    {"prior-rate", PRESET_TEXT(MODEL_PRIOR_RATE)},
+    {"evidence-particles", "1000"},
+    {"evidence-repeats", "1000"},
+    {NULL, NULL},
+};
+
 static const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
                 "target standard error of the log evidence"),
@@ -235,11 +248,12 @@ static collapsed_settings collapsed_plan(const settings *o, int n_taxa)
 
 static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
 {
+    const topology_config trees = training_config(&o->training);
     infer_settings plan = {.method = (infer_method)o->method,
                            .seed = (uint64_t)o->common.seed,
                            .prior = prior,
-                           .trees = training_config(&o->training),
-                           .branches = lognormal_config((int)o->branch_hidden),
+                           .trees = trees,
+                           .branches = branch_config_beside(trees.kind, (int)o->branch_hidden),
                            .collapsed = collapsed_plan(o, n_taxa),
                            .training = training_plan(&o->training),
                            .particles = (int)o->variational.particles,
@@ -355,7 +369,8 @@ static int infer(session *s, void *chosen)
     rooting root = {0};
     int status = prior_settle(&prior, s, &o->prior); /* before the preset, which gives a rate */
     if (!status)
-        status = training_settle(s, &o->training, &o->variational, PAPER);
+        status = training_settle(s, &o->training, &o->variational,
+                                 o->training.density == DENSITY_ARTREE ? PAPER_ARTREE : PAPER);
     if (!status)
         status = settle_method(s, o);
     if (!status)
