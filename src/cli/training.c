@@ -20,9 +20,13 @@ const option TRAINING_OPTIONS[] = {
     OPTION_END,
 };
 
-const option NETWORK_OPTIONS[] = {
+const option DENSITY_OPTIONS[] = {
     OPTION_CHOICE(training_settings, density, "--density", OPTIONAL, "artreeformer|artree",
                   "model of topologies: ARTreeFormer, or ARTree, its recurrent predecessor"),
+    OPTION_END,
+};
+
+const option NETWORK_OPTIONS[] = {
     OPTION_INT(training_settings, hidden, "--hidden", EXPERT, 1, 4096,
                "hidden size of the tree model"),
     OPTION_INT(training_settings, heads, "--heads", EXPERT, 1, 64,
@@ -30,7 +34,7 @@ const option NETWORK_OPTIONS[] = {
     OPTION_END,
 };
 
-enum { HEADS_ROW = 2 }; /* of this table, the last */
+enum { HEADS_ROW = 1 }; /* of this table, the last */
 
 const option VARIATIONAL_OPTIONS[] = {
     OPTION_INT(variational_options, particles, "-K --particles", OPTIONAL, 1, 10000,

@@ -27,7 +27,8 @@ typedef struct training_settings {
 
 extern const option
     TRAINING_OPTIONS[]; /* --preset --steps --tree-rate --decay --decay-every --clip */
-extern const option NETWORK_OPTIONS[]; /* --density --hidden --heads */
+extern const option DENSITY_OPTIONS[]; /* --density, of infer and parsimony */
+extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
 /* Of fit and parsimony. */
 #define TRAINING_DEFAULTS                                                                \

@@ -146,6 +146,7 @@ static const option OPTIONS[] = {
     OPTION_CHOICE(settings, method, "--method", OPTIONAL, "collapsed|vbpi",
                   "collapsed: branch lengths integrated out, topologies explored and learned; "
                   "vbpi: topologies and lengths learned together, as published"),
+    OPTION_INCLUDE(settings, training, DENSITY_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
                "hidden size of the branch-length model"),

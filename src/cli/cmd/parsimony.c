@@ -82,6 +82,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, search, SEARCH_OPTIONS),
     OPTION_EXPERT_HEADING("Annealing"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
+    OPTION_INCLUDE(settings, training, DENSITY_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, variational, VARIATIONAL_OPTIONS),
     OPTION_INCLUDE(settings, run, REPORT_OPTIONS),
