@@ -52,7 +52,7 @@ asan:
 # The tests that use threads, and whole runs of the program on several (resume). Everything that
 # takes a pool has a test in which it must give the same bits on any number of threads.
 THREADED = pool input signals resume simulate:threads* optim:*threads* branch:*threads* blend:threads* \
-	likelihood:threads* parsimony:threads* parsimony_search:threads* artreeformer:threads* search:threads* rounds:threads* \
+	likelihood:threads* parsimony:threads* parsimony_search:threads* artreeformer:threads* artree:threads* search:threads* rounds:threads* \
 	topology_evidence:teams evaluate:many_trees chain_answer:threads* chain:*threads*
 
 tsan:
