@@ -157,7 +157,7 @@ static void particles_do_not_see_each_other(void **state)
 static void cache_does_not_matter(void **state)
 {
     (void)state;
-    enum { K = 3000, N = 16 };
+    enum { K = 1000, N = 16 };
     static const size_t bytes[] = {1 << 25, 1 << 18, 1 << 16, 1};
     topology_model *m = random_model(N, 12, 30, NULL);
     const size_t numbers = (size_t)K * (N - 3);
@@ -200,7 +200,7 @@ static void cache_does_not_matter(void **state)
 static void draws_follow_the_probabilities(void **state)
 {
     (void)state;
-    enum { DRAWS = 1000000, MOST = 105 };
+    enum { DRAWS = 200000, MOST = 105 };
     for (int n_taxa = 4; n_taxa <= 6; n_taxa++) {
         const int trees = exact_trees(n_taxa);
         topology_model *m = random_model(n_taxa, 8, 10, NULL);
