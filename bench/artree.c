@@ -1,6 +1,6 @@
 /* What a step of training and a draw cost in ARTree and in ARTreeFormer, in one run:
  *
- *     bench_densities NAME ALIGNMENT [TREES]
+ *     bench_artree NAME ALIGNMENT [TREES]
  *
  * For the taxa of the alignment, both models with their published sizes and new weights, on one
  * thread. A line for each: name, taxa, model, and milliseconds of processor time, the median of
@@ -165,7 +165,7 @@ static int run(const char *name, int n_taxa, const tree_set *sample)
 int main(int argc, char **argv)
 {
     if (argc != 3 && argc != 4) {
-        fprintf(stderr, "usage: bench_densities NAME ALIGNMENT [TREES]\n");
+        fprintf(stderr, "usage: bench_artree NAME ALIGNMENT [TREES]\n");
         return 2;
     }
     alignment a = {0};
@@ -178,7 +178,7 @@ int main(int argc, char **argv)
     if (!status)
         status = run(argv[1], a.n_taxa, &sample);
     if (status)
-        fprintf(stderr, "bench_densities: %s\n", art_strerror(status));
+        fprintf(stderr, "bench_artree: %s\n", art_strerror(status));
     tree_set_free(&sample);
     alignment_free(&a);
     return status ? 1 : 0;
