@@ -657,8 +657,9 @@ static void all_commands_know_artree(void **state)
         {"sample --network f.model.safetensors -n 3 --format newick", 0, ";", NULL},
         {"sample --network f.model.safetensors -n 3 --embedding iterated", 2, NULL,
          "no node embeddings"},
-        {"parsimony -s a.fasta --density artree --steps 3 --hidden 8 --prefix p " FEW, 0, NULL,
-         "best parsimony score"},
+        {"parsimony -s a.fasta --method annealing --density artree --steps 3 --hidden 8 --prefix "
+         "p " FEW,
+         0, NULL, "best parsimony score"},
         {"infer -s a.fasta --density artree --method vbpi --steps 3 --hidden 8 --branch-hidden 8 "
          "--posterior-sample 10 --prefix v " FEW,
          0, NULL, "v.model"},

@@ -227,13 +227,9 @@ static int search(program_run *p, const dataset *data, const settings *o)
 /* Options of the other method are refused rather than silently ignored, before any work is done. */
 static int settle_method(session *s, const settings *o)
 {
-    static const option *const OF_ANNEALING[] = {TRAINING_OPTIONS,
-                                                 NETWORK_OPTIONS,
-                                                 VARIATIONAL_OPTIONS,
-                                                 REPORT_OPTIONS,
-                                                 EVALUATION_OPTIONS,
-                                                 SAMPLE_OPTIONS,
-                                                 NULL};
+    static const option *const OF_ANNEALING[] = {
+        TRAINING_OPTIONS, DENSITY_OPTIONS,    NETWORK_OPTIONS, VARIATIONAL_OPTIONS,
+        REPORT_OPTIONS,   EVALUATION_OPTIONS, SAMPLE_OPTIONS,  NULL};
     if (o->method == METHOD_ANNEALING) {
         int status = evaluation_check(s, &o->evaluation, 1);
         return status ? status
