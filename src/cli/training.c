@@ -21,7 +21,7 @@ const option TRAINING_OPTIONS[] = {
 };
 
 const option DENSITY_OPTIONS[] = {
-    OPTION_CHOICE(training_settings, density, "--density", OPTIONAL, "artreeformer|artree",
+    OPTION_CHOICE(training_settings, density, "--density", EXPERT, "artreeformer|artree",
                   "model of topologies: ARTreeFormer, or ARTree, its recurrent predecessor"),
     OPTION_END,
 };

@@ -72,10 +72,9 @@ static const option OPTIONS[] = {
     OPTION_CHOICE(settings, order, "--order", OPTIONAL, "names|sharing",
                   "order in which taxa are attached: lexicographic, or chosen so that the trees "
                   "share as many of their first steps as possible, which makes training faster"),
-    OPTION_HEADING("Density"),
-    OPTION_CHOICE(settings, training.density, "--density", OPTIONAL, "artreeformer|artree",
-                  "the network of this program, or ARTree, its recurrent predecessor"),
     OPTION_HEADING("Training"),
+    OPTION_CHOICE(settings, training.density, "--density", EXPERT, "artreeformer|artree",
+                  "the network of this program, or ARTree, its recurrent predecessor"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, batch, "--batch", EXPERT, 1, 1e6, "trees per step"),
