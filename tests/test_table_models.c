@@ -429,10 +429,10 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_to_one),         cmocka_unit_test(draws_and_threads),
-        cmocka_unit_test(edges),               in_scratch_folder(saved_and_loaded),
-        cmocka_unit_test(damaged_files),       cmocka_unit_test(gradient),
-        in_scratch_folder(jobs),               cmocka_unit_test(divergence_outside),
+        cmocka_unit_test(sums_to_one),     cmocka_unit_test(draws_and_threads),
+        cmocka_unit_test(edges),           in_scratch_folder(saved_and_loaded),
+        cmocka_unit_test(damaged_files),   cmocka_unit_test(gradient),
+        in_scratch_folder(jobs),           cmocka_unit_test(divergence_outside),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,9 +73,8 @@ int clade_report_create(clade_report **out, const tree_set *trees, clade_kind ki
         r->best = mem_zeros(best, n * sizeof *r->best);
         r->best_log_p = mem_zeros(best, sizeof *r->best_log_p);
         r->without = mem_zeros(n + 3, sizeof *r->without);
-        status = r->probability && r->map && r->best && r->best_log_p && r->without
-                     ? ART_OK
-                     : ART_ERR_NOMEM;
+        status = r->probability && r->map && r->best && r->best_log_p && r->without ? ART_OK
+                                                                                    : ART_ERR_NOMEM;
     }
     if (!status) {
         r->hipstr = r->map + n;
@@ -124,8 +123,8 @@ static int draw_level(clade_level *out, clade_report *r)
 int clade_report_level(clade_level *out, clade_report *r, const int32_t *decision)
 {
     const size_t n = (size_t)r->trees->taxa.count - 3;
-    *out = (clade_level){.log_p = clade_density_log_q(r->density, decision, &r->scratch),
-                         .level = 1};
+    *out =
+        (clade_level){.log_p = clade_density_log_q(r->density, decision, &r->scratch), .level = 1};
     if (isinf(out->log_p))
         return ART_OK;
     size_t listed = 0;
@@ -299,9 +298,9 @@ static int write_rogues(buffer *out, writing *w)
 }
 
 /* The files and who fills them, in the same order. */
-const char *const CLADE_REPORT_SUFFIXES[] = {".ccd.map.nwk", ".hipstr.nwk",     ".mrhipstr.nwk",
-                                             ".ccd.trprobs", ".ccd.clades.tsv", ".rogues.tsv",
-                                             NULL};
+const char *const CLADE_REPORT_SUFFIXES[] = {
+    ".ccd.map.nwk", ".hipstr.nwk", ".mrhipstr.nwk", ".ccd.trprobs", ".ccd.clades.tsv",
+    ".rogues.tsv",  NULL};
 static int (*const WRITE[])(buffer *, writing *) = {write_map,  write_hipstr, write_mrhipstr,
                                                     write_best, write_clades, write_rogues};
 

@@ -1,7 +1,7 @@
 /* The k best trees, by lazy enumeration. A node (a clade; with CCD2, beside a sister) has a list of
- * its best ways so far, and a heap of candidates for the next one. A way is a split and the ranks of
- * the ways below it. The candidates after (s; i, j) are (s; i+1, j) and, if i is 0, (s; 0, j+1): so
- * each comes once. */
+ * its best ways so far, and a heap of candidates for the next one. A way is a split and the ranks
+ * of the ways below it. The candidates after (s; i, j) are (s; i+1, j) and, if i is 0, (s; 0, j+1):
+ * so each comes once. */
 #include "density/clade/clade_parts.h"
 
 #include "artreeformer.h"

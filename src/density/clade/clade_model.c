@@ -33,8 +33,8 @@ static void draw(support_model *m, int32_t *decision, rng *r, int worker)
 }
 
 /* By the definition, from counts alone: the product over the clades of the tree, each found by the
- * key of its taxa, of the share that its split has of the counts (CCD1), beside its sister (CCD2); or
- * of the frequencies of the clades, over their sum for all trees (CCD0). */
+ * key of its taxa, of the share that its split has of the counts (CCD1), beside its sister (CCD2);
+ * or of the frequencies of the clades, over their sum for all trees (CCD0). */
 static double log_split(const clade_density *d, const topology *t, const clade_key *key, int32_t v,
                         const double *log_sum)
 {
@@ -52,8 +52,8 @@ static double log_split(const clade_density *d, const topology *t, const clade_k
     int32_t w = t->child[up][t->child[up][0] == v];
     clade_key above = key_xor(key[v], key[w]);
     int64_t p = key_table_find(&d->clade_keys, &above);
-    int64_t context = context_of(
-        d, split_find(d, p, c, key_table_find(&d->clade_keys, &key[w])), c);
+    int64_t context =
+        context_of(d, split_find(d, p, c, key_table_find(&d->clade_keys, &key[w])), c);
     double own = 0, all = 0;
     for (size_t i = 0; i < d->pair_keys.count; i++) {
         const clade_pair *pair = key_table_at(&d->pair_keys, i);
@@ -180,7 +180,8 @@ int clade_model_create(topology_model **out, int n_taxa, clade_kind kind, double
     c->base.draw = draw;
     c->scratch = mem_zeros((size_t)pool_threads(threads), sizeof *c->scratch);
     c->saved = mem_zeros(1, sizeof *c->saved);
-    int status = c->scratch && c->saved ? clade_density_create(&c->clades, n_taxa, kind) : ART_ERR_NOMEM;
+    int status =
+        c->scratch && c->saved ? clade_density_create(&c->clades, n_taxa, kind) : ART_ERR_NOMEM;
     for (; c->n_scratch < pool_threads(threads) && !status; c->n_scratch += !status)
         status = clade_scratch_init(&c->scratch[c->n_scratch], c->clades);
     if (status)

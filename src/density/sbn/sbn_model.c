@@ -97,13 +97,17 @@ static int model_gradient(topology_model *m, double *log_q_of, const int32_t *de
     const size_t roots = sbn_roots(s->tables), entries = sbn_entries(s->tables);
     double *count = s->number + entries, *grad = count + entries;
     memset(count, 0, 2 * entries * sizeof *count);
-    for (int i = 0; i < k; i++) {
-        const int32_t *at = decision + (ptrdiff_t)i * (m->n_taxa - 3);
+    const ptrdiff_t n = m->n_taxa - 3;
+    for (int i = 0, next; i < k; i = next) {
+        const int32_t *at = decision + i * n;
+        double sum = 0; /* over equal trees that stand together, as those of a batch do */
+        for (next = i; next < k && memcmp(decision + next * n, at, (size_t)n * sizeof *at) == 0;)
+            sum += coefficient[next++];
         sbn_scratch *w = &s->scratch[0];
         const double value = sbn_log_q(s->tables, at, w);
-        sbn_add_counts(count, coefficient[i] * support_share(&s->base, value), value, w->entry, w);
-        if (log_q_of)
-            log_q_of[i] = support_mix(&s->base, value);
+        sbn_add_counts(count, sum * support_share(&s->base, value), value, w->entry, w);
+        for (int j = i; j < next && log_q_of; j++)
+            log_q_of[j] = support_mix(&s->base, value);
     }
     sbn_softmax_gradient(grad, s->tables, count);
     for (size_t i = 0; i < roots; i++)
@@ -252,8 +256,8 @@ static int check_sums(const sbn_model *s, diag_place place, diag *d)
     for (size_t i = 0; i < roots; i++)
         total += s->probability[i];
     if (fabs(total - 1) > 1e-9)
-        return diag_error(d, ART_ERR_MISMATCH, place,
-                          "tensor '%s' sums to %.9g, not to 1", ROOTS, total);
+        return diag_error(d, ART_ERR_MISMATCH, place, "tensor '%s' sums to %.9g, not to 1", ROOTS,
+                          total);
     for (size_t p = 0; p < sbn_parents(b); p++) {
         total = 0;
         for (int32_t i = b->begin[p]; i < b->begin[p + 1]; i++)
@@ -275,8 +279,8 @@ static int model_load(topology_model *m, safetensors *t, diag_place place, diag 
     if (!status && s->probability)
         status = load_probabilities(s, t, ROOTS, 0, sbn_roots(s->tables), place, d);
     if (!status && s->probability)
-        status = load_probabilities(s, t, PAIRS, sbn_roots(s->tables), sbn_pairs(s->tables), place,
-                                    d);
+        status =
+            load_probabilities(s, t, PAIRS, sbn_roots(s->tables), sbn_pairs(s->tables), place, d);
     if (!status && s->probability)
         status = check_sums(s, place, d);
     s->base.is_filled = !status;

@@ -4,8 +4,8 @@
 
 #include "density/topology_model.h"
 
-/* How it is made. Tables that are fitted in closed form or by EM have probabilities in double and no
- * params; tables that are trained by gradients have their logits in params, "tree.root_logits"
+/* How it is made. Tables that are fitted in closed form or by EM have probabilities in double and
+ * no params; tables that are trained by gradients have their logits in params, "tree.root_logits"
  * and "tree.pair_logits". */
 typedef struct sbn_settings {
     bool em;         /* iterations of EM after the simple average */
