@@ -223,10 +223,11 @@ static int run(session *s, void *chosen)
              format_count(distinct, sizeof distinct, trees.count), trees.taxa.count,
              trees.weight[0]);
     put_credible_sets(&s->table, &trees);
-    status =
-        summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus, &s->diag);
-    if (status == ART_OK && set->ccd)
+    if (set->ccd) /* first, because what is asked of it may be wrong: then no file is written */
         status = put_ccd(s, set, &trees, &splits);
+    if (status == ART_OK)
+        status = summary_write(s->prefix, &trees, &splits, false, (consensus_kind)set->consensus,
+                               &s->diag);
 out:
     split_table_free(&splits);
     tree_set_free(&trees);
