@@ -81,7 +81,7 @@ static const preset_value SGA[] = {
 
 static const option SBN_OPTIONS[] = {
     OPTION_CHOICE(
-        table_settings, method, "--method", OPTIONAL, "em-alpha|em|sa|sga",
+        table_settings, method, "--method", EXPERT, "em-alpha|em|sa|sga",
         "how a subsplit network is fitted: EM with a Dirichlet prior, EM, simple average, "
         "stochastic gradients"),
     OPTION_END,
@@ -101,7 +101,7 @@ static const option START_OPTIONS[] = {
 };
 
 static const option SMOOTH_OPTIONS[] = {
-    OPTION_REAL(table_settings, smooth, "--smooth", OPTIONAL, 0, 0.99,
+    OPTION_REAL(table_settings, smooth, "--smooth", EXPERT, 0, 0.99,
                 "share of the uniform distribution over all topologies that is mixed in; 0: trees "
                 "outside the support of the sample have probability 0"),
     OPTION_END,
@@ -128,23 +128,18 @@ static const option OPTIONS[] = {
                  "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
                  "are averaged"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
-    OPTION_FILES(
-        settings, truth, "--truth", LOCAL,
-        "samples of a reference distribution; the divergence from it is monitored during the fit"),
-    OPTION_CHOICE(settings, order, "--order", OPTIONAL, "names|sharing",
+    OPTION_FILES(settings, truth, "--truth", LOCAL,
+                 "reference samples; the divergence from them is reported"),
+    OPTION_CHOICE(settings, order, "--order", EXPERT, "names|sharing",
                   "order in which taxa are attached: lexicographic, or chosen so that the trees "
                   "share as many of their first steps as possible, which makes training faster"),
     OPTION_HEADING("Density"),
-    OPTION_CHOICE(
-        settings, density, "--density", OPTIONAL, "artreeformer|sbn|ccd0|ccd1|ccd2",
-        "the network of this program; a subsplit Bayesian network; or a conditional clade "
-        "distribution: by frequencies of clades, of their splits, or of their splits "
-        "beside the sister clade"),
+    OPTION_CHOICE(settings, density, "--density", OPTIONAL, "artreeformer|sbn|ccd0|ccd1|ccd2",
+                  "the network, a subsplit network, or a conditional clade distribution"),
     OPTION_INCLUDE(settings, tables, SBN_OPTIONS),
     OPTION_INCLUDE(settings, tables, ALPHA_OPTIONS),
     OPTION_INCLUDE(settings, tables, START_OPTIONS),
     OPTION_INCLUDE(settings, tables, SMOOTH_OPTIONS),
-    OPTION_HEADING("Training"),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, batches, BATCH_OPTIONS),
@@ -364,12 +359,9 @@ const command fit_command = {
     .name = "fit",
     .summary = "density estimation from tree samples",
     .description =
-        "Fits a density of topologies to samples of trees, such as those of MCMC runs, by weighted "
-        "maximum likelihood, and writes PREFIX.model.safetensors. The network assigns a "
-        "probability to every topology and takes minutes to hours; subsplit networks and "
-        "conditional clade distributions take a second, and give probability 0 to trees that have "
-        "something the sample does not have, unless --smooth is given. With --truth, the "
-        "divergence from a reference distribution is reported.",
+        "Fits a density of topologies to samples of trees by weighted maximum likelihood, and "
+        "writes PREFIX.model.safetensors. Densities with tables (sbn, ccd) take a second, and give "
+        "probability 0 to trees unlike the sample, unless --smooth is given.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -242,14 +242,12 @@ const command summarize_command = {
         "PREFIX.trprobs (topologies with their probabilities, as MrBayes does), PREFIX.contree "
         "(consensus with supports, Newick), PREFIX.con.tre (the same for FigTree), PREFIX.map.nwk "
         "(the most probable topology) and PREFIX.splits.tsv. Branch lengths are means over the "
-        "trees that have the branch. With --ccd, a conditional clade distribution is fitted to the "
-        "sample, and its entropy, number of trees and best trees are printed and written: "
-        "PREFIX.ccd.map.nwk (its most probable tree), PREFIX.hipstr.nwk and PREFIX.mrhipstr.nwk "
-        "(HIPSTR and MrHIPSTR as TreeAnnotator of BEAST X), PREFIX.ccd.trprobs (its most probable "
-        "trees), PREFIX.ccd.clades.tsv (probabilities of clades) and PREFIX.rogues.tsv (how much "
-        "the entropy drops without each taxon). A credible level is the probability of all trees "
-        "that are at least as probable as the given one; it is exact (error 0) for trees among "
-        "--best, and from 10,000 draws for others. Trees are taken as unrooted.",
+        "trees that have the branch. With --ccd, the entropy and the best trees of a conditional "
+        "clade distribution are printed, and PREFIX.ccd.map.nwk, .hipstr.nwk, .mrhipstr.nwk, "
+        ".ccd.trprobs, .ccd.clades.tsv and .rogues.tsv are written. The credible level of a tree "
+        "is "
+        "the probability of all trees that are at least as probable: exact (error 0) for trees "
+        "among --best, from 10,000 draws for others. Trees are taken as unrooted.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
