@@ -51,6 +51,9 @@ typedef struct preset_value {
 #define PRESET_TEXT(number)    PRESET_TEXT_OF(number)
 #define PRESET_TEXT_OF(number) #number
 
+/* Gives the values (up to a NULL key) to the options that the user has not given. */
+int preset_apply(option_set *s, const preset_value *values, diag *d);
+
 /* Applies the preset: if --preset paper was given, sets the options that were not, to what all
  * published runs have in common and to what is in the list (ends with a NULL key). Then looks at
  * what options must have in common. variational may be NULL. Both point into the settings of the

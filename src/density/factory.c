@@ -1,7 +1,10 @@
 #include "density/factory.h"
 
 #include "density/artreeformer/artreeformer_model.h"
+#include "density/clade/clade_model.h"
 #include "density/lognormal/branch_lognormal.h"
+#include "density/sbn/sbn_model.h"
+#include "density/support_model.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -14,6 +17,38 @@ static int create_artreeformer(topology_model **out, const topology_config *conf
 {
     return artreeformer_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"),
                                (int)topology_config_get(config, "n_head"), threads);
+}
+
+static int create_sbn(topology_model **out, const topology_config *config, int n_taxa,
+                      pool *threads)
+{
+    const sbn_settings settings = {.em = topology_config_get(config, "em") > 0,
+                                   .alpha = topology_config_get(config, "alpha"),
+                                   .gradients = topology_config_get(config, "gradients") > 0,
+                                   .zero_start = topology_config_get(config, "zero_start") > 0,
+                                   .smooth = topology_config_get(config, "smooth")};
+    return sbn_model_create(out, n_taxa, &settings, threads);
+}
+
+static int create_ccd0(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD0, smooth, threads);
+}
+
+static int create_ccd1(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD1, smooth, threads);
+}
+
+static int create_ccd2(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD2, smooth, threads);
 }
 
 static int create_lognormal(branch_model **out, const branch_config *config, int n_taxa,
@@ -39,6 +74,21 @@ static const config_key ARTREEFORMER_KEYS[] = {
     {.name = NULL},
 };
 
+/* How a subsplit network was fitted: sbn_model.h. */
+static const config_key SBN_KEYS[] = {
+    {.name = "em", .initial = 1, .least = 0, .most = 1, .is_whole = true},
+    {.name = "alpha", .initial = SBN_ALPHA, .least = 0, .most = 1e6},
+    {.name = "gradients", .initial = 0, .least = 0, .most = 1, .is_whole = true},
+    {.name = "zero_start", .initial = 0, .least = 0, .most = 1, .is_whole = true},
+    SUPPORT_SMOOTH_KEY,
+    {.name = NULL},
+};
+
+static const config_key CLADE_KEYS[] = {
+    SUPPORT_SMOOTH_KEY,
+    {.name = NULL},
+};
+
 static const config_key LOGNORMAL_KEYS[] = {
     {.name = "branch_hidden_dim",
      .initial = DEFAULT_BRANCH_HIDDEN,
@@ -51,6 +101,10 @@ static const config_key LOGNORMAL_KEYS[] = {
 
 const topology_kind TOPOLOGY_KINDS[] = {
     {"artreeformer", ARTREEFORMER_KEYS, create_artreeformer},
+    {"sbn", SBN_KEYS, create_sbn},
+    {"ccd0", CLADE_KEYS, create_ccd0},
+    {"ccd1", CLADE_KEYS, create_ccd1},
+    {"ccd2", CLADE_KEYS, create_ccd2},
     {.name = NULL},
 };
 
