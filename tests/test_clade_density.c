@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "support/exact.h"
+#include "support/golden_trees.h"
 #include "support/memory.h"
 #include "support/shared_data.h"
 
@@ -8,6 +9,7 @@
 #include "density/clade/clade_density.h"
 #include "tree/splits.h"
 #include "tree/tree_set.h"
+#include "tree/tree_write.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,6 +46,40 @@ static clade_smoothing given_smoothing(double strength, double discount, double 
                              {strength, 2 * strength},
                              {discount, discount / 2},
                              {seen, interchange, 1 - seen - interchange}};
+}
+
+/* All trees that have a probability, best first, each once; and the first of them if fewer are
+ * asked for. Smoothed densities have no such list. */
+static void check_best_trees(const clade_density *d, const double *log_q, int n_taxa, int support)
+{
+    int trees = exact_trees(n_taxa), n = n_taxa - 3;
+    size_t found, few;
+    int32_t *decision = mem_zeros((size_t)trees * MOST_TAXA, sizeof *decision),
+            first[3 * MOST_TAXA];
+    double *log_p = mem_zeros((size_t)trees, sizeof *log_p), value[3];
+    bool *seen = mem_zeros((size_t)trees, sizeof *seen);
+    assert_true(decision && log_p && seen);
+    if (clade_density_smoothing(d).observations > 0) {
+        assert_int_equal(clade_density_best_trees(decision, log_p, &found, d, 1), ART_ERR_USAGE);
+        goto out;
+    }
+    check_status(clade_density_best_trees(decision, log_p, &found, d, (size_t)trees));
+    assert_int_equal(found, support);
+    for (size_t i = 0; i < found; i++) {
+        int at = exact_index(decision + i * (size_t)n, n_taxa);
+        assert_false(seen[at]);
+        seen[at] = true;
+        check_near(log_p[i], log_q[at], 1e-12); /* sums of logs, other order */
+        assert_true(i == 0 || log_p[i] <= log_p[i - 1]);
+    }
+    check_status(clade_density_best_trees(first, value, &few, d, 3));
+    assert_int_equal(few, found < 3 ? found : 3);
+    assert_memory_equal(first, decision, few * (size_t)n * sizeof *first);
+    assert_memory_equal(value, log_p, few * sizeof *value);
+out:
+    free(decision);
+    free(log_p);
+    free(seen);
 }
 
 /* Everything that the passes over the graph say, against all trees; only where the core is the
@@ -87,6 +123,7 @@ static void check_summaries(const clade_density *d, const double *log_q, int n_t
     check_status(clade_density_best(decision, &log_p, d));
     check_near(log_p, log_q[best], 1e-12);
     check_near(log_q[exact_index(decision, n_taxa)], log_q[best], 1e-12);
+    check_best_trees(d, log_q, n_taxa, (int)support);
     check_status(clade_density_probabilities(probability, d));
     for (size_t c = 1; c < clades; c++)
         check_near(probability[c], expected[c], 1e-12);
@@ -471,56 +508,98 @@ static void draws_stand_alone(void **state)
 
 /* -- golden numbers -- */
 
-static void read_tree(int32_t *decision, const char *text, const taxa *names)
-{
-    input in;
-    tree_file f;
-    const tree_options options = {.taxa = names, .taxa_from = "the test"};
-    check_status(input_from_memory(&in, "tree", text, strlen(text), NULL, NULL));
-    check_status(tree_file_from_input(&f, &in, &options, NULL));
-    check_status(tree_file_next(&f, NULL));
-    memcpy(decision, f.tree.decision, (size_t)(names->count - 3) * sizeof *decision);
-    tree_file_free(&f);
-}
-
-static double number(const json_t *of, const char *name)
-{
-    const json_t *value = json_object_get(of, name);
-    assert_true(json_is_number(value));
-    return json_number_value(value);
-}
-
-static void check_log_q(double log_q, const json_t *expected)
-{
-    if (json_is_null(expected))
-        assert_true(isinf(log_q));
-    else
-        check_near(log_q, json_number_value(expected), 1e-9); /* sums of logs, other order */
-}
-
 static void check_golden_summary(const clade_density *d, const json_t *golden, const taxa *names)
 {
     double value, log_p;
     int32_t best[64], expected[64];
     check_status(clade_density_entropy(&value, d));
-    check_near(value, number(golden, "entropy"), 1e-9);
+    check_near(value, golden_number(golden, "entropy"), 1e-9);
     check_status(clade_density_log_trees(&value, d));
     const json_t *count = json_object_get(golden, "n_trees");
     double trees =
         json_is_string(count) ? strtod(json_string_value(count), NULL) : json_number_value(count);
     check_near(value, log(trees), 1e-9);
     check_status(clade_density_best(best, &log_p, d));
-    check_near(log_p, number(golden, "map_log_q"), 1e-9);
-    read_tree(expected, json_string_value(json_object_get(golden, "map_tree")), names);
+    check_near(log_p, golden_number(golden, "map_log_q"), 1e-9);
+    golden_tree(expected, json_string_value(json_object_get(golden, "map_tree")), names);
     assert_memory_equal(best, expected, (size_t)(names->count - 3) * sizeof *best);
     size_t inner = clade_density_clades(d) - (size_t)names->count;
     if (json_object_get(golden, "clade_splits") && clade_density_pairs(d) == 0) {
-        assert_int_equal(inner + 1, number(golden, "graph_nodes_without_leaves"));
-        assert_int_equal(clade_density_splits(d) + 1, number(golden, "clade_splits"));
+        assert_int_equal(inner + 1, golden_number(golden, "graph_nodes_without_leaves"));
+        assert_int_equal(clade_density_splits(d) + 1, golden_number(golden, "clade_splits"));
     }
 }
 
 /* Whatever taxon comes first: the trees hang from it. */
+static void check_hipstr(const clade_density *d, const json_t *golden, const char *score,
+                         const taxa *names)
+{
+    for (int majority = 0; majority < 2; majority++) {
+        const json_t *is = json_object_get(golden, majority ? "mrhipstr" : "hipstr");
+        int32_t decision[64], expected[64];
+        double credibility;
+        check_status(clade_density_hipstr(decision, &credibility, d, majority));
+        golden_tree(expected, json_string_value(json_object_get(is, "tree")), names);
+        assert_memory_equal(decision, expected, (size_t)(names->count - 3) * sizeof *decision);
+        if (!majority)
+            check_near(credibility, golden_number(is, score), 1e-9);
+    }
+}
+
+/* Entropies without a taxon against densities fitted to the trees without it. */
+static void entropy_without_a_taxon(void **state)
+{
+    (void)state;
+    enum { N = 7, TREES = 12 };
+    rng r = rng_at(21, RNG_TEST, 0, 0);
+    taxa names;
+    tree_writer writer;
+    buffer text;
+    int32_t decision[TREES][MOST_TAXA];
+    double weight[TREES], entropy[N];
+    clade_density *d;
+    taxa_init(&names);
+    for (char c = 'a'; c < 'a' + N; c++)
+        check_status(taxa_add(&names, &c, 1));
+    check_status(tree_writer_init(&writer, &names));
+    buffer_init(&text);
+    check_status(clade_density_create(&d, N, CLADE_CCD1));
+    for (int i = 0; i < TREES; i++) {
+        exact_tree(decision[i], (int)rng_below(&r, (uint32_t)exact_trees(N)), N);
+        weight[i] = rng_exponential(&r);
+        check_status(clade_density_add(d, decision[i], weight[i]));
+    }
+    check_status(clade_density_fit(d, NULL));
+    check_status(clade_density_without(entropy, d));
+    for (int x = 0; x < N; x++) {
+        taxa order; /* x last: without the last decision, the tree has no x */
+        clade_density *rest;
+        double expected;
+        taxa_init(&order);
+        for (int i = 1; i <= N; i++) {
+            char c = (char)('a' + (x + i) % N);
+            check_status(taxa_add(&order, &c, 1));
+        }
+        check_status(clade_density_create(&rest, N - 1, CLADE_CCD1));
+        for (int i = 0; i < TREES; i++) {
+            int32_t moved[MOST_TAXA];
+            buffer_clear(&text);
+            tree_write_newick(&text, &writer, decision[i], NULL);
+            golden_tree(moved, text.text, &order);
+            check_status(clade_density_add(rest, moved, weight[i]));
+        }
+        check_status(clade_density_fit(rest, NULL));
+        check_status(clade_density_entropy(&expected, rest));
+        check_near(entropy[x], expected, 1e-12);
+        clade_density_free(rest);
+        taxa_free(&order);
+    }
+    clade_density_free(d);
+    buffer_free(&text);
+    tree_writer_free(&writer);
+    taxa_free(&names);
+}
+
 static void golden_small(void **state)
 {
     (void)state;
@@ -541,50 +620,26 @@ static void golden_small(void **state)
             check_status(clade_density_create(&d, 8, (clade_kind)kind));
             json_array_foreach(json_object_get(golden, "sample"), i, item)
             {
-                read_tree(decision, json_string_value(json_object_get(item, "tree")), &names);
-                check_status(clade_density_add(d, decision, number(item, "count")));
+                golden_tree(decision, json_string_value(json_object_get(item, "tree")), &names);
+                check_status(clade_density_add(d, decision, golden_number(item, "count")));
             }
             check_status(clade_density_fit(d, NULL));
             check_status(clade_scratch_init(&s, d));
             json_array_foreach(json_object_get(golden, "trees"), i, item)
             {
-                read_tree(decision, json_string_value(json_object_get(item, "tree")), &names);
-                check_log_q(clade_density_log_q(d, decision, &s),
-                            json_object_get(item, KIND[kind]));
+                golden_tree(decision, json_string_value(json_object_get(item, "tree")), &names);
+                check_log_q(clade_density_log_q(d, decision, &s), json_object_get(item, KIND[kind]),
+                            1e-9); /* sums of logs, other order */
             }
             if (shift == 0)
                 check_golden_summary(d, json_object_get(golden, KIND[kind]), &names);
+            check_hipstr(d, golden, "score", &names);
             clade_scratch_free(&s);
             clade_density_free(d);
         }
         taxa_free(&names);
     }
     json_decref(golden);
-}
-
-static const char *run_path(const char *set, const char *run, int i)
-{
-    char relative[64];
-    snprintf(relative, sizeof relative, "data/trees/%s/%s/rep_%d.trprobs", set, run, i);
-    return shared_path(relative);
-}
-
-/* The ten long runs as whole numbers of trees: the shares in the files are rounded. */
-static void read_truth(tree_set *truth, const char *set, const taxa *names)
-{
-    const double trees = 750001;
-    const tree_options options = {.taxa = names, .taxa_from = "the short run"};
-    check_status(tree_set_init(truth, names));
-    for (int i = 1; i <= 10; i++) {
-        tree_file f;
-        check_status(tree_file_open(&f, run_path(set, "truth", i), &options, NULL));
-        while (tree_file_more(&f)) {
-            check_status(tree_file_next(&f, NULL));
-            check_status(
-                tree_set_add(truth, f.tree.decision, round(f.tree.weight * trees) / (10 * trees)));
-        }
-        tree_file_free(&f);
-    }
 }
 
 /* KL as published: q counts as 2^-52 where it is less. Beside it the smoothed density, which has no
@@ -597,8 +652,8 @@ static void golden_data(void **state)
     json_t *golden = shared_golden(name);
     tree_set train, truth;
     check_status(
-        tree_set_read(&train, NULL, (const char *[]){run_path(set, "short", 1)}, 1, NULL, NULL));
-    read_truth(&truth, set, &train.taxa);
+        tree_set_read(&train, NULL, (const char *[]){golden_run(set, "short", 1)}, 1, NULL, NULL));
+    golden_truth(&truth, set, &train.taxa);
     clade_smoothing estimated = clade_smoothing_estimated();
     estimated.observations = 1 / train.weight[train.count - 1];
     for (int kind = CLADE_CCD0; kind <= CLADE_CCD2; kind++) {
@@ -624,13 +679,14 @@ static void golden_data(void **state)
             json_array_foreach(json_object_get(golden, "trees"), i, item)
             {
                 int32_t decision[64];
-                read_tree(decision, json_string_value(item), &train.taxa);
+                golden_tree(decision, json_string_value(item), &train.taxa);
                 check_log_q(clade_density_log_q(d, decision, &s),
-                            json_array_get(json_object_get(expected, "log_q"), i));
+                            json_array_get(json_object_get(expected, "log_q"), i), 1e-9);
             }
             check_golden_summary(d, expected, &train.taxa);
+            check_hipstr(d, golden, "log_clade_credibility", &train.taxa);
         }
-        check_near(kl[0], number(expected, "kl"), 1e-9); /* sums over 2784 trees */
+        check_near(kl[0], golden_number(expected, "kl"), 1e-9); /* sums over 2784 trees */
         print_message("%s %s: KL %.5f, smoothed %.5f\n", set, KIND[kind], kl[0], kl[1]);
         assert_true(kl[1] < kl[0] + 1e-3);
         clade_scratch_free(&s);
@@ -654,6 +710,7 @@ int main(void)
         cmocka_unit_test(memory_is_short),
         cmocka_unit_test(a_thousand_taxa),
         cmocka_unit_test(draws_stand_alone),
+        cmocka_unit_test(entropy_without_a_taxon),
         cmocka_unit_test(golden_small),
         cmocka_unit_test_prestate(golden_data, ((char[]){"DS1"})),
         cmocka_unit_test_prestate(golden_data, ((char[]){"DS2"})),

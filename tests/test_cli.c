@@ -261,6 +261,20 @@ static void summarize_writes_its_files(void **state)
         {"summarize t.nwk --consensus stric --prefix y", 2, NULL, "did you mean strict?"},
         {"summarize", 2, NULL, "TREES are missing"},
         {"summarize z.contree --prefix y", 0, NULL, "1 tree (no burn-in), 1 distinct topology"},
+        {"summarize z.contree --ccd --prefix q", 2, NULL, "z.contree:1:"}, /* has polytomies */
+        /* -2/3 log 2/3 - 1/3 log 1/3; the second tree is only as probable as its split */
+        {"summarize t.nwk --ccd --prefix c", 0,
+         "distribution\tccd1\n|entropy\t0.636514\n|trees\t2\n|map_log_probability\t-0.405465\n|"
+         "map_frequency\t0.666667\n|hipstr_log_credibility\t-0.405465\n",
+         "c.ccd.map.nwk|c.hipstr.nwk|c.mrhipstr.nwk|c.ccd.trprobs|c.ccd.clades.tsv|c.rogues.tsv"},
+        {"summarize t.nwk --ccd --ccd-kind ccd2 --best 1 --tree t.nwk --prefix d", 0,
+         "distribution\tccd2\n|1\t-0.405465\t1\t|2\t-1.098612\tNA\t1.000000\t0.000000\n", NULL},
+        {"summarize t.nwk --ccd --prefix e --clade 'd,e;a,b'", 0,
+         "clade\tprobability\tfrequency\nd,e\t0.666667\t0.666667\na,b\t1.000000\t1.000000\n", NULL},
+        {"summarize t.nwk --best 3 --prefix y", 2, NULL, "--best needs --ccd"},
+        {"summarize t.nwk --ccd --clade a,x --prefix v", 2, NULL,
+         "'x' is not a taxon of the trees"},
+        {"summarize t.nwk --ccd --tree absent.nwk --prefix w", 2, NULL, "absent.nwk"},
     };
     CHECK_LINES(table);
     char *text = read_file("t.nwk.contree");
@@ -473,6 +487,56 @@ static double result(const char *path, const char *key)
     double value = json_number_value(json_object_get(all, key));
     json_decref(all);
     return value;
+}
+
+/* Densities with tables from the sample to the divergence. t.nwk has a tree twice and another one
+ * once; u.nwk has a third, of which CCD1 knows nothing. */
+static void densities_with_tables(void **state)
+{
+    (void)state;
+    scratch_write("t.nwk", TREES);
+    scratch_write("u.nwk", "((a,b),c,(d,e));((a,c),b,(d,e));");
+    static const line table[] = {
+        {"fit t.nwk --density ccd1 --prefix c1", 0, NULL, "c1.model.safetensors"},
+        {"fit t.nwk --density ccd0 --prefix c0", 0, NULL, NULL},
+        {"fit t.nwk --density ccd2 --truth u.nwk --prefix c2", 0, NULL,
+         "KL(truth || q) inf|1 trees with 0.5 of the truth have probability 0"},
+        {"fit t.nwk --density sbn --prefix em", 0, NULL, "iterations of EM, objective"},
+        {"fit t.nwk --density sbn --method sa --prefix sa", 0, NULL, NULL},
+        {"fit t.nwk --density sbn --method sga --steps 20 --start zero --prefix sga", 0, NULL,
+         NULL},
+        {"fit t.nwk --density ccd1 --smooth 0.15 --prefix smooth", 0, NULL, NULL},
+        {"score --model c1.model.safetensors u.nwk", 0, "1\t-0.405465108\n2\t-inf\n",
+         "1 of 2 trees are outside the support of the model|--smooth"},
+        {"score --model em.model.safetensors t.nwk", 0, "2\t-1.09", NULL},
+        {"score --model sga.model.safetensors t.nwk", 0, "1\t-0.", NULL},
+        /* 0.85 * 2/3 + 0.15/15, and 0.15/15 */
+        {"score --model smooth.model.safetensors u.nwk", 0, "1\t-0.55049088\n", NULL},
+        {"score --model smooth.model.safetensors u.nwk", 0, "2\t-4.605170", NULL},
+        {"sample --model c2.model.safetensors -n 3 --format newick", 0, "(", NULL},
+        {"kl --model c1.model.safetensors --truth u.nwk", 0,
+         "kl\tinf\n|kl_clipped\t17.5|trees_of_zero_probability\t1\n|"
+         "mass_of_zero_probability\t0.5\n|mass_below_2^-52\t0\n",
+         NULL},
+        {"kl --model smooth.model.safetensors --truth u.nwk", 0,
+         "kl\t1.88|trees_of_zero_probability\t0\n", NULL},
+        {"fit t.nwk --density ccd1 --prefix c1", 0, NULL, "finished"}, /* already */
+        {"fit t.nwk --density ccd1 --steps 5", 2, NULL,
+         "--steps is for densities that are trained"},
+        {"fit t.nwk --density sbn --batch 5", 2, NULL, "--batch is for densities that are trained"},
+        {"fit t.nwk --density sbn --hidden 8", 2, NULL, "--hidden needs --density artreeformer"},
+        {"fit t.nwk --density ccd1 --method em", 2, NULL, "--method needs --density sbn"},
+        {"fit t.nwk --density sbn --method em --alpha 1", 2, NULL,
+         "--alpha needs --density sbn --method em-alpha"},
+        {"fit t.nwk --density sbn --start zero", 2, NULL,
+         "--start needs --density sbn --method sga"},
+        {"fit t.nwk --smooth 0.1", 2, NULL, "--smooth is for densities with a support"},
+        {"fit t.nwk --density ccd3", 2, NULL, "did you mean ccd"},
+        {"fit t.nwk --density ccd1 --smooth 1", 2, NULL, "--smooth: bad value '1'"},
+        {"score --model c1.model.safetensors t.nwk --embedding two-pass", 2, NULL,
+         "has no node embeddings"},
+    };
+    CHECK_LINES(table);
 }
 
 /* Options of the method that is not chosen are refused, and so are values out of range. */
@@ -705,6 +769,7 @@ int main(void)
         in_scratch_folder(bad_input_changes_nothing),
         in_scratch_folder(strange_names_are_harmless),
         in_scratch_folder(full_devices_are_reported),
+        in_scratch_folder(densities_with_tables),
         in_scratch_folder(methods_have_their_own_options),
         in_scratch_folder(three_taxa_from_standard_input),
         in_scratch_folder(the_verdict_comes_first),

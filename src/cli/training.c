@@ -61,7 +61,7 @@ static const preset_value PUBLISHED[] = {
     {NULL, NULL},
 };
 
-static int preset_apply(option_set *s, const preset_value *values, diag *d)
+int preset_apply(option_set *s, const preset_value *values, diag *d)
 {
     int status = ART_OK;
     for (; values->key && status == ART_OK; values++)

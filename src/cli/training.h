@@ -10,8 +10,16 @@
 
 typedef enum preset { PRESET_STANDARD, PRESET_PAPER } preset;
 
-/* The kinds of tree models that training knows, in the order of --density. */
-typedef enum density_kind { DENSITY_ARTREEFORMER, DENSITY_ARTREE } density_kind;
+/* The kinds of tree models, in the order of --density: networks first, which all commands know,
+ * then those of fit. */
+typedef enum density_kind {
+    DENSITY_ARTREEFORMER,
+    DENSITY_ARTREE,
+    DENSITY_SBN,
+    DENSITY_CCD0,
+    DENSITY_CCD1,
+    DENSITY_CCD2
+} density_kind;
 
 typedef struct training_settings {
     int preset;
@@ -55,6 +63,9 @@ typedef struct preset_value {
 /* A number of train/defaults.h as such a value. */
 #define PRESET_TEXT(number)    PRESET_TEXT_OF(number)
 #define PRESET_TEXT_OF(number) #number
+
+/* Gives the values (up to a NULL key) to the options that the user has not given. */
+int preset_apply(option_set *s, const preset_value *values, diag *d);
 
 /* Applies the preset: if --preset paper was given, sets the options that were not, to what all
  * published runs have in common and to what is in the list (ends with a NULL key). Then looks at

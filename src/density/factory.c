@@ -2,7 +2,10 @@
 
 #include "density/artree/artree_model.h"
 #include "density/artreeformer/artreeformer_model.h"
+#include "density/clade/clade_model.h"
 #include "density/lognormal/branch_lognormal.h"
+#include "density/sbn/sbn_model.h"
+#include "density/support_model.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -21,6 +24,38 @@ static int create_artree(topology_model **out, const topology_config *config, in
                          pool *threads)
 {
     return artree_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"), threads);
+}
+
+static int create_sbn(topology_model **out, const topology_config *config, int n_taxa,
+                      pool *threads)
+{
+    const sbn_settings settings = {.em = topology_config_get(config, "em") > 0,
+                                   .alpha = topology_config_get(config, "alpha"),
+                                   .gradients = topology_config_get(config, "gradients") > 0,
+                                   .zero_start = topology_config_get(config, "zero_start") > 0,
+                                   .smooth = topology_config_get(config, "smooth")};
+    return sbn_model_create(out, n_taxa, &settings, threads);
+}
+
+static int create_ccd0(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD0, smooth, threads);
+}
+
+static int create_ccd1(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD1, smooth, threads);
+}
+
+static int create_ccd2(topology_model **out, const topology_config *config, int n_taxa,
+                       pool *threads)
+{
+    const double smooth = topology_config_get(config, "smooth");
+    return clade_model_create(out, n_taxa, CLADE_CCD2, smooth, threads);
 }
 
 static int create_lognormal(branch_model **out, const branch_config *config, int n_taxa,
@@ -63,6 +98,21 @@ static const config_key ARTREE_KEYS[] = {
     {.name = NULL},
 };
 
+/* How a subsplit network was fitted: sbn_model.h. */
+static const config_key SBN_KEYS[] = {
+    {.name = "em", .initial = 1, .least = 0, .most = 1, .is_whole = true},
+    {.name = "alpha", .initial = SBN_ALPHA, .least = 0, .most = 1e6},
+    {.name = "gradients", .initial = 0, .least = 0, .most = 1, .is_whole = true},
+    {.name = "zero_start", .initial = 0, .least = 0, .most = 1, .is_whole = true},
+    SUPPORT_SMOOTH_KEY,
+    {.name = NULL},
+};
+
+static const config_key CLADE_KEYS[] = {
+    SUPPORT_SMOOTH_KEY,
+    {.name = NULL},
+};
+
 static const config_key LOGNORMAL_KEYS[] = {
     {.name = "branch_hidden_dim",
      .initial = DEFAULT_BRANCH_HIDDEN,
@@ -76,6 +126,10 @@ static const config_key LOGNORMAL_KEYS[] = {
 const topology_kind TOPOLOGY_KINDS[] = {
     {.name = "artreeformer", .keys = ARTREEFORMER_KEYS, .create = create_artreeformer},
     {.name = "artree", .keys = ARTREE_KEYS, .create = create_artree, .branches = "plain lognormal"},
+    {.name = "sbn", .keys = SBN_KEYS, .create = create_sbn, .branches = "plain lognormal"},
+    {.name = "ccd0", .keys = CLADE_KEYS, .create = create_ccd0},
+    {.name = "ccd1", .keys = CLADE_KEYS, .create = create_ccd1},
+    {.name = "ccd2", .keys = CLADE_KEYS, .create = create_ccd2},
     {.name = NULL},
 };
 

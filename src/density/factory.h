@@ -20,6 +20,9 @@ enum {
     DEFAULT_BRANCH_HIDDEN = PUBLISHED_BRANCH_HIDDEN,
 };
 
+/* The published strength of the prior of subsplit networks. */
+#define SBN_ALPHA 1e-4
+
 /* The tables; each ends with a row without a name. A model file that does not state its kind has
  * the first one. */
 extern const topology_kind TOPOLOGY_KINDS[];

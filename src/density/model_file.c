@@ -72,6 +72,8 @@ static int fill(safetensors *s, const model_contents *c)
     if (!status)
         status = set_text(s, "settings", c->settings);
     if (!status)
+        status = topology_model_save_structure(c->trees, s);
+    if (!status)
         status = params_store(s, &c->trees->params, c->trees->params.value, "");
     if (!status && c->average)
         status = params_store(s, &c->trees->params, c->average, AVERAGE);
@@ -238,6 +240,8 @@ static int read_trees(reader *r, model_weights which, const topology_kind *kinds
 {
     model_file *m = r->m;
     int status = make_trees(r, kinds, team);
+    if (!status)
+        status = topology_model_load_structure(m->trees, &r->s, r->place, r->d);
     if (status)
         return status;
     params *p = &m->trees->params;

@@ -2,7 +2,10 @@
  *
  * Tensors: the weights of the tree model under `tree.`, those of the branch model, if there is one,
  * under `branch.`, and the moving average of the tree model's weights, if one was kept, under
- * `ema.tree.`. Metadata (all strings):
+ * `ema.tree.`. Models whose tables follow from trees have these there too, under `tree.`: the
+ * clades, root splits, parents and pairs of an "sbn" with their probabilities (density/sbn), the
+ * clades and splits of "ccd0", "ccd1" and "ccd2" with their weights (density/clade). Metadata (all
+ * strings):
  *
  *     format              "pt", as tools that load such files into torch expect
  *     version             of the program that wrote the file

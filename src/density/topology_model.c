@@ -1,8 +1,10 @@
 #include "density/topology_model.h"
 
 #include "artreeformer.h"
+#include "tree/topology.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 topology_config topology_config_default(const topology_kind *kind)
@@ -47,7 +49,10 @@ const topology_kind *topology_kind_find(const topology_kind *kinds, const char *
 /* Whether the operations are a model's. */
 static bool ops_are_complete(const topology_model_ops *o)
 {
-    return o && o->sample && o->score && o->reference && o->free && (!o->flatten || o->freeze);
+    const bool tables = o && o->fit_begin;
+    return o && o->sample && o->score && o->reference && o->free && (!o->flatten || o->freeze) &&
+           tables == (o->save_structure != NULL) && tables == (o->load_structure != NULL) &&
+           (!tables || o->fit_step || o->gradient);
 }
 
 int topology_model_create(topology_model **out, const topology_config *config, int n_taxa,
@@ -89,6 +94,10 @@ bool topology_model_can(const topology_model *m, topology_ability what)
         return m->ops->flatten != NULL;
     case TOPOLOGY_EMBEDDING:
         return m->ops->set_embedding != NULL;
+    case TOPOLOGY_TABLES:
+        return m->ops->fit_begin != NULL;
+    case TOPOLOGY_STEPS:
+        return m->ops->fit_step != NULL;
     }
     return false;
 }
@@ -153,4 +162,39 @@ int topology_model_set_embedding(topology_model *m, int method)
 {
     assert(m && method >= 0);
     return m->ops->set_embedding ? m->ops->set_embedding(m, method) : ART_ERR_UNSUPPORTED;
+}
+
+int topology_model_fit_begin(topology_model *m, const int32_t *decision, const double *weight,
+                             size_t count)
+{
+    assert(m && decision && weight);
+    if (!m->ops->fit_begin)
+        return ART_ERR_UNSUPPORTED;
+    double total = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(weight[i] >= 0) || !isfinite(weight[i]))
+            return ART_ERR_USAGE;
+        total += weight[i];
+    }
+    return total > 0 && decisions_are_trees(decision, count, m->n_taxa)
+               ? m->ops->fit_begin(m, decision, weight, count)
+               : ART_ERR_USAGE;
+}
+
+int topology_model_fit_step(topology_model *m, double *objective, bool *is_done)
+{
+    assert(m && objective && is_done);
+    return m->ops->fit_step ? m->ops->fit_step(m, objective, is_done) : ART_ERR_UNSUPPORTED;
+}
+
+int topology_model_save_structure(const topology_model *m, safetensors *s)
+{
+    assert(m && s);
+    return m->ops->save_structure ? m->ops->save_structure(m, s) : ART_OK;
+}
+
+int topology_model_load_structure(topology_model *m, safetensors *s, diag_place place, diag *d)
+{
+    assert(m && s);
+    return m->ops->load_structure ? m->ops->load_structure(m, s, place, d) : ART_OK;
 }

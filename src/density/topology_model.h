@@ -22,6 +22,7 @@
 
 #include "base/pool.h"
 #include "density/model_config.h"
+#include "io/safetensors.h"
 #include "nn/params.h"
 
 #include <stdbool.h>
@@ -105,6 +106,26 @@ typedef struct topology_model_ops {
      * implement freeze. */
     void (*flatten)(topology_model *m, double power);
 
+    /* Models whose tables follow from trees (the clades of a sample, say) are created empty, and
+     * filled by fit_begin or by load_structure, once. Before that, sample, score and reference
+     * return ART_ERR_USAGE. Such a model has all four of these, or all but fit_step. */
+
+    /* Makes the tables from weighted trees, decision [count][N-3], and the start of the fit. The
+     * trees are borrowed until the fit is done. A model with gradient is then trained; params exist
+     * from here on. */
+    int (*fit_begin)(topology_model *m, const int32_t *decision, const double *weight,
+                     size_t count);
+
+    /* One iteration of a fit that needs no gradient. *objective is that of the iteration, what the
+     * fit makes as large as possible (mean log q of the trees, and the log of a prior if there is
+     * one); NaN if there is none. */
+    int (*fit_step)(topology_model *m, double *objective, bool *is_done);
+
+    /* All that is needed beside params: adds tensors whose names begin with "tree." and that live
+     * as long as the model; and fills an empty model from them. */
+    int (*save_structure)(const topology_model *m, safetensors *s);
+    int (*load_structure)(topology_model *m, safetensors *s, diag_place place, diag *d);
+
     /* Selects the method of computing node embeddings, of enum embedding_method
      * (density/artreeformer/embedding.h); the results are the same up to rounding. */
     int (*set_embedding)(topology_model *m, int method);
@@ -146,6 +167,8 @@ typedef enum topology_ability {
     TOPOLOGY_CACHE,     /* profit from freeze */
     TOPOLOGY_FLATTEN,   /* be flattened */
     TOPOLOGY_EMBEDDING, /* choose how node embeddings are computed */
+    TOPOLOGY_TABLES,    /* it is filled from trees: fit_begin, save_structure, load_structure */
+    TOPOLOGY_STEPS,     /* .. and fitted by fit_step */
 } topology_ability;
 
 bool topology_model_can(const topology_model *m, topology_ability what);
@@ -164,5 +187,14 @@ void topology_model_changed(topology_model *m);
 int topology_model_freeze(topology_model *m, size_t max_bytes);
 int topology_model_flatten(topology_model *m, double power);
 int topology_model_set_embedding(topology_model *m, int method);
+
+/* Of models with tables; ART_ERR_UNSUPPORTED of others, but they have no structure to save or to
+ * load, which does nothing. fit_begin: ART_ERR_USAGE for trees that are none and for weights that
+ * are negative or all 0. */
+int topology_model_fit_begin(topology_model *m, const int32_t *decision, const double *weight,
+                             size_t count);
+int topology_model_fit_step(topology_model *m, double *objective, bool *is_done);
+int topology_model_save_structure(const topology_model *m, safetensors *s);
+int topology_model_load_structure(topology_model *m, safetensors *s, diag_place place, diag *d);
 
 #endif

@@ -5,8 +5,10 @@
 #include "base/mem.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
+#include "jobs/table_run.h"
 #include "train/trainer_run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +44,9 @@ static int measure(fit_job *j)
 static void put_divergence(json_t *out, const fit_result *f)
 {
     json_set_number(out, "kl", f->last.kl);
+    json_set_number(out, "kl_clipped", f->last.kl_clipped);
     json_set_number(out, "total_variation", f->last.total_variation);
+    json_set_number(out, "mass_of_zero_probability", f->last.zero_mass);
     if (f->has_average) {
         json_set_number(out, "kl_average", f->averaged.kl);
         json_set_number(out, "total_variation_average", f->averaged.total_variation);
@@ -67,7 +71,7 @@ static int follow_truth(void *context, json_t *metrics, char *text, size_t size)
     return ART_OK;
 }
 
-static int make_run(fit_job *j, pool *threads)
+static int make_training(fit_job *j, pool *threads)
 {
     const fit_settings *s = &j->set;
     const tree_set *t = j->data;
@@ -76,15 +80,27 @@ static int make_run(fit_job *j, pool *threads)
                                 .report_every = s->report_every,
                                 .more = j->truth ? follow_truth : NULL,
                                 .context = j};
-    int status = topology_model_create(&j->parts.trees, &s->trees, t->taxa.count, threads);
-    if (!status) {
-        topology_model_initialise(j->parts.trees, s->seed);
-        status = density_create(&j->parts.task, j->parts.trees, t->decision, t->weight, t->count,
+    int status = density_create(&j->parts.task, j->parts.trees, t->decision, t->weight, t->count,
                                 s->batch, s->picks, s->seed);
-    }
     if (!status)
         status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, threads);
     return status ? status : trainer_run_create(&j->parts.run, j->parts.trainer, &view);
+}
+
+static int make_run(fit_job *j, pool *threads)
+{
+    const tree_set *t = j->data;
+    int status = topology_model_create(&j->parts.trees, &j->set.trees, t->taxa.count, threads);
+    if (status)
+        return status;
+    topology_model_initialise(j->parts.trees, j->set.seed);
+    if (topology_model_can(j->parts.trees, TOPOLOGY_TABLES))
+        status = topology_model_fit_begin(j->parts.trees, t->decision, t->weight, t->count);
+    if (status)
+        return status;
+    const bool trained = !topology_model_can(j->parts.trees, TOPOLOGY_STEPS);
+    j->found.has_average = trained && j->set.training.average > 0;
+    return trained ? make_training(j, threads) : table_run_create(&j->parts.run, j->parts.trees);
 }
 
 int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
@@ -98,7 +114,6 @@ int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
     j->data = trees;
     j->truth = truth && truth->count ? truth : NULL;
     j->found.has_truth = j->truth != NULL;
-    j->found.has_average = settings->training.average > 0;
     int status = make_run(j, threads);
     if (status)
         fit_job_free(j);
@@ -123,7 +138,9 @@ run *fit_job_run(fit_job *j)
 int fit_job_finish(fit_job *j, fit_result *out)
 {
     int status = j->truth ? measure(j) : ART_OK;
-    j->found.steps = j->parts.trainer->step;
+    const trainer *loop = j->parts.trainer;
+    j->found.steps = loop ? loop->step : table_run_steps(j->parts.run);
+    j->found.objective = loop ? (double)NAN : table_run_objective(j->parts.run);
     *out = j->found;
     return status;
 }
@@ -133,9 +150,10 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
     char *path = NULL;
     if (asprintf(&path, "%s%s", prefix, FIT_SUFFIXES[0]) < 0)
         return ART_ERR_NOMEM;
+    const trainer *loop = j->parts.trainer;
     const model_contents contents = {.taxa = &j->data->taxa,
                                      .trees = j->parts.trees,
-                                     .average = j->parts.trainer->trees.average,
+                                     .average = loop ? loop->trees.average : NULL,
                                      .settings = settings};
     int status = model_file_write(path, &contents, d);
     free(path);
@@ -146,6 +164,8 @@ json_t *fit_job_results(const fit_job *j, const fit_result *found)
 {
     json_t *results = json_pack("{s:s, s:I}", "model", topology_model_name(j->parts.trees), "steps",
                                 (json_int_t)found->steps);
+    if (results && isfinite(found->objective))
+        json_set_number(results, "objective", found->objective);
     if (results && found->has_truth)
         put_divergence(results, found);
     return results;

@@ -1,5 +1,6 @@
 /* fit_job.h: a density of topologies fitted to a weighted sample of trees: creates the model, the
- * run that trains it (train/run.h) and the result.
+ * run that fits it (train/run.h) and the result. Models with tables are fitted by their own
+ * iterations (table_run.h); others, and those that have gradients too, are trained.
  *
  *     fit_job *j;
  *     status = fit_job_create(&j, &trees, &truth, &settings, threads);
@@ -19,9 +20,9 @@
 
 typedef struct fit_settings {
     uint64_t seed;
-    topology_config trees; /* the model of topologies */
-    train_settings training;
-    int batch; /* trees of a step */
+    topology_config trees;   /* the model of topologies */
+    train_settings training; /* the rest is for models that are trained */
+    int batch;               /* trees of a step */
     batch_picks picks;
     int64_t report_every; /* steps */
     int64_t truth_every;  /* steps between two comparisons with the truth; made only at reports */
@@ -37,7 +38,8 @@ void fit_job_free(fit_job *j); /* NULL is fine */
 run *fit_job_run(fit_job *j);
 
 typedef struct fit_result {
-    int64_t steps;
+    int64_t steps;    /* of training, or iterations */
+    double objective; /* of the last iteration; NaN if there is none */
     bool has_truth, has_average;
     divergence last;     /* divergence of the truth from the model with its last weights .. */
     divergence averaged; /* .. and with their moving average */

@@ -49,7 +49,11 @@ int divergence_of_mixture(divergence *out, topology_model *m, const tree_set *li
             if (p > 0) {
                 out->kl += p * (log(p) - log_q[i]);
                 out->cross_entropy -= p * log_q[i];
+                out->kl_clipped += p * (log(p + DIVERGENCE_LEAST) - log(fmax(q, DIVERGENCE_LEAST)));
                 out->far_mass += log_q[i] < FAR ? p : 0;
+                out->zero_mass += isinf(log_q[i]) ? p : 0;
+                out->zero_trees += isinf(log_q[i]) != 0;
+                out->clipped_mass += !isinf(log_q[i]) && q < DIVERGENCE_LEAST ? p : 0;
             }
         }
     }

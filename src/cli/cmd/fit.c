@@ -8,22 +8,42 @@
 #include "cli/tree_input.h"
 #include "tree/taxon_order.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How the tables of a subsplit network are fitted. */
+enum method { METHOD_EM_ALPHA, METHOD_EM, METHOD_SA, METHOD_SGA };
+enum start { START_SA, START_ZERO };
+
+/* The kinds of density/factory.h, in the order of enum density_kind. */
+static const char *const KIND[] = {"artreeformer", "artree", "sbn", "ccd0", "ccd1", "ccd2"};
+
+typedef struct batch_settings {
+    int64_t batch;
+    int picks; /* of enum batch_picks */
+    double average;
+    int64_t average_from;
+    int64_t truth_every;
+} batch_settings;
+
+typedef struct table_settings {
+    int method; /* of enum method */
+    double alpha;
+    int start; /* of enum start */
+    double smooth;
+} table_settings;
 
 typedef struct settings {
     common_settings common;
     option_files trees;
     tree_input_settings input;
     option_files truth;
-    int64_t truth_every;
+    table_settings tables;
     int order; /* of enum order */
     training_settings training;
-    int64_t batch;
-    int picks; /* of enum batch_picks */
-    double average;
-    int64_t average_from;
+    batch_settings batches;
     run_settings run;
 } settings;
 
@@ -31,12 +51,13 @@ enum order { ORDER_NAMES, ORDER_SHARING };
 
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
-    .truth_every = FIT_TRUTH_EVERY,
-    .picks = PICKS_SYSTEMATIC,
+    .tables = {.alpha = SBN_ALPHA},
     .training = TRAINING_DEFAULTS,
-    .batch = FIT_BATCH,
-    .average = FIT_AVERAGE,
-    .average_from = FIT_AVERAGE_FROM,
+    .batches = {.batch = FIT_BATCH,
+                .picks = PICKS_SYSTEMATIC,
+                .average = FIT_AVERAGE,
+                .average_from = FIT_AVERAGE_FROM,
+                .truth_every = FIT_TRUTH_EVERY},
     .run = RUN_DEFAULTS,
 };
 
@@ -58,33 +79,78 @@ static const preset_value PAPER_ARTREE[] = {
     {NULL, NULL},
 };
 
+/* Stochastic gradients of subsplit networks: batch and steps as published; the rate, of which
+ * nothing is published, comes close to the published figures. */
+static const preset_value SGA[] = {
+    {"steps", "200000"},    {"batch", "10"},   {"picks", "independent"}, {"average", "0"},
+    {"tree-rate", "0.001"}, {"decay", "0.75"}, {"decay-every", "20000"}, {NULL, NULL},
+};
+
+static const option SBN_OPTIONS[] = {
+    OPTION_CHOICE(
+        table_settings, method, "--method", EXPERT, "em-alpha|em|sa|sga",
+        "how a subsplit network is fitted: EM with a Dirichlet prior, EM, simple average, "
+        "stochastic gradients"),
+    OPTION_END,
+};
+
+static const option ALPHA_OPTIONS[] = {
+    OPTION_REAL(table_settings, alpha, "--alpha", EXPERT, 0, 1e6,
+                "strength of that prior, relative to the sample"),
+    OPTION_END,
+};
+
+static const option START_OPTIONS[] = {
+    OPTION_CHOICE(
+        table_settings, start, "--start", EXPERT, "sa|zero",
+        "where stochastic gradients start: at the simple average, or at zero as published"),
+    OPTION_END,
+};
+
+static const option SMOOTH_OPTIONS[] = {
+    OPTION_REAL(table_settings, smooth, "--smooth", EXPERT, 0, 0.99,
+                "share of the uniform distribution over all topologies that is mixed in; 0: trees "
+                "outside the support of the sample have probability 0"),
+    OPTION_END,
+};
+
+static const option BATCH_OPTIONS[] = {
+    OPTION_INT(batch_settings, batch, "--batch", EXPERT, 1, 1e6, "trees per step"),
+    OPTION_CHOICE(batch_settings, picks, "--picks", EXPERT, "independent|systematic",
+                  "how these trees are drawn from the sample: independently, or by systematic "
+                  "sampling, which has less noise"),
+    OPTION_REAL(batch_settings, average, "--average", EXPERT, 0, 0.9999999,
+                "decay per step of the moving average of the weights; 0 for no average"),
+    OPTION_INT(batch_settings, average_from, "--average-from", EXPERT, 0, 4e9,
+               "step at which averaging starts"),
+    OPTION_INT(batch_settings, truth_every, "--truth-every", EXPERT, 1, 4e9,
+               "steps between two comparisons with --truth, which are made only at lines of the "
+               "metrics"),
+    OPTION_END,
+};
+
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_FILES(settings, trees, "TREES", REQUIRED | LOCAL,
                  "samples of trees: MrBayes .trprobs and .t, BEAST .trees, Newick lists; several "
                  "are averaged"),
     OPTION_INCLUDE(settings, input, TREE_INPUT_OPTIONS),
-    OPTION_FILES(
-        settings, truth, "--truth", LOCAL,
-        "samples of a reference distribution; the divergence from it is monitored during the fit"),
-    OPTION_INT(settings, truth_every, "--truth-every", EXPERT, 1, 4e9,
-               "steps between two such measurements, which are made only at lines of the metrics"),
-    OPTION_CHOICE(settings, order, "--order", OPTIONAL, "names|sharing",
+    OPTION_FILES(settings, truth, "--truth", LOCAL,
+                 "reference samples; the divergence from them is reported"),
+    OPTION_CHOICE(settings, order, "--order", EXPERT, "names|sharing",
                   "order in which taxa are attached: lexicographic, or chosen so that the trees "
                   "share as many of their first steps as possible, which makes training faster"),
-    OPTION_HEADING("Training"),
-    OPTION_CHOICE(settings, training.density, "--density", EXPERT, "artreeformer|artree",
-                  "the network of this program, or ARTree, its recurrent predecessor"),
+    OPTION_HEADING("Density"),
+    OPTION_CHOICE(settings, training.density, "--density", OPTIONAL,
+                  "artreeformer|artree|sbn|ccd0|ccd1|ccd2",
+                  "a network, a subsplit network, or a conditional clade distribution"),
+    OPTION_INCLUDE(settings, tables, SBN_OPTIONS),
+    OPTION_INCLUDE(settings, tables, ALPHA_OPTIONS),
+    OPTION_INCLUDE(settings, tables, START_OPTIONS),
+    OPTION_INCLUDE(settings, tables, SMOOTH_OPTIONS),
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
-    OPTION_INT(settings, batch, "--batch", EXPERT, 1, 1e6, "trees per step"),
-    OPTION_CHOICE(settings, picks, "--picks", EXPERT, "independent|systematic",
-                  "how these trees are drawn from the sample: independently, or by systematic "
-                  "sampling, which has less noise"),
-    OPTION_REAL(settings, average, "--average", EXPERT, 0, 0.9999999,
-                "decay per step of the moving average of the weights; 0 for no average"),
-    OPTION_INT(settings, average_from, "--average-from", EXPERT, 0, 4e9,
-               "step at which averaging starts"),
+    OPTION_INCLUDE(settings, batches, BATCH_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
@@ -110,7 +176,7 @@ static json_t *data_identity(const tree_set *trees, const tree_set *truth)
 static int sharing_order(taxa *names, const tree_set *trees, const settings *o)
 {
     int32_t *order = mem_zeros((size_t)trees->taxa.count, sizeof *order);
-    int status = order ? taxon_order(order, trees, (int)o->batch) : ART_ERR_NOMEM;
+    int status = order ? taxon_order(order, trees, (int)o->batches.batch) : ART_ERR_NOMEM;
     for (int32_t i = 0; i < trees->taxa.count && !status; i++) {
         const char *name = trees->taxa.name[order[i]];
         status = taxa_add(names, name, strlen(name));
@@ -127,7 +193,7 @@ static int share_more(session *s, const settings *o, tree_set *trees, tree_optio
     taxa_init(&names);
     int status = sharing_order(&names, trees, o);
     if (!status)
-        status = taxon_order_work(&before, trees, (int)o->batch);
+        status = taxon_order_work(&before, trees, (int)o->batches.batch);
     tree_set_free(trees);
     options->taxa = &names;
     options->taxa_from = "the trees to fit";
@@ -135,12 +201,12 @@ static int share_more(session *s, const settings *o, tree_set *trees, tree_optio
         status =
             tree_set_read(trees, NULL, o->trees.path, (size_t)o->trees.count, options, &s->diag);
     if (!status)
-        status = taxon_order_work(&after, trees, (int)o->batch);
+        status = taxon_order_work(&after, trees, (int)o->batches.batch);
     if (!status)
         log_info(&s->log,
                  "taxa ordered to share work: %.1f %% of the work of %lld separate trees remains "
                  "(%.1f %% in lexicographic order)",
-                 100 * after, (long long)o->batch, 100 * before);
+                 100 * after, (long long)o->batches.batch, 100 * before);
     taxa_free(&names);
     return status;
 }
@@ -163,17 +229,74 @@ static int read_trees(session *s, const settings *o, tree_set *trees, tree_set *
     return status;
 }
 
+/* The options that this kind of density has no use for are refused, and do not count as
+ * settings. */
+static int settle_density(session *s, const settings *o)
+{
+    option_set *set = &s->options;
+    const bool network = o->training.density <= DENSITY_ARTREE,
+               sbn = o->training.density == DENSITY_SBN;
+    const bool sga = sbn && o->tables.method == METHOD_SGA;
+    int status = ART_OK;
+    if (!sbn)
+        status = options_refuse(set, SBN_OPTIONS, "needs --density sbn", &s->diag);
+    if (!status && (!sbn || o->tables.method != METHOD_EM_ALPHA))
+        status =
+            options_refuse(set, ALPHA_OPTIONS, "needs --density sbn --method em-alpha", &s->diag);
+    if (!status && !sga)
+        status = options_refuse(set, START_OPTIONS, "needs --density sbn --method sga", &s->diag);
+    if (!status && network)
+        status = options_refuse(set, SMOOTH_OPTIONS,
+                                "is for densities with a support; the network gives every tree a "
+                                "probability",
+                                &s->diag);
+    if (!status && !network)
+        status = options_refuse(set, NETWORK_OPTIONS, "needs --density artreeformer or artree",
+                                &s->diag);
+    if (!status && sga)
+        status = preset_apply(set, SGA, &s->diag);
+    if (!status && !network && !sga)
+        status =
+            options_refuse(set, TRAINING_OPTIONS, "is for densities that are trained", &s->diag);
+    if (!status && !network && !sga)
+        status = options_refuse(set, BATCH_OPTIONS, "is for densities that are trained", &s->diag);
+    return status;
+}
+
+/* The tree model that the options ask for. */
+static topology_config config_of(const settings *o)
+{
+    if (o->training.density <= DENSITY_ARTREE)
+        return training_config(&o->training);
+    topology_config c =
+        topology_config_default(topology_kind_find(TOPOLOGY_KINDS, KIND[o->training.density]));
+    const int method = o->tables.method;
+    int status = topology_config_set(&c, "smooth", o->tables.smooth);
+    if (!status && o->training.density == DENSITY_SBN) {
+        status = topology_config_set(&c, "em", method == METHOD_EM || method == METHOD_EM_ALPHA);
+        if (!status)
+            status =
+                topology_config_set(&c, "alpha", method == METHOD_EM_ALPHA ? o->tables.alpha : 0);
+        if (!status)
+            status = topology_config_set(&c, "gradients", method == METHOD_SGA);
+        if (!status)
+            status = topology_config_set(&c, "zero_start", o->tables.start == START_ZERO);
+    }
+    assert(!status);
+    return c;
+}
+
 static fit_settings plan_of(const settings *o)
 {
     fit_settings plan = {.seed = (uint64_t)o->common.seed,
-                         .trees = training_config(&o->training),
+                         .trees = config_of(o),
                          .training = training_plan(&o->training),
-                         .batch = (int)o->batch,
-                         .picks = (batch_picks)o->picks,
+                         .batch = (int)o->batches.batch,
+                         .picks = (batch_picks)o->batches.picks,
                          .report_every = o->run.report_every,
-                         .truth_every = o->truth_every};
-    plan.training.average = o->average;
-    plan.training.average_from = o->average_from;
+                         .truth_every = o->batches.truth_every};
+    plan.training.average = o->batches.average;
+    plan.training.average_from = o->batches.average_from;
     return plan;
 }
 
@@ -192,6 +315,12 @@ static int write_results(program_run *p, fit_job *job)
     if (found.has_truth)
         log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", found.last.kl,
                  found.last.total_variation);
+    if (found.has_truth && found.last.zero_trees)
+        log_info(
+            &s->log,
+            "%zu trees with %.3g of the truth have probability 0; with q at least 2^-52, KL is "
+            "%.6f",
+            found.last.zero_trees, found.last.zero_mass, found.last.kl_clipped);
     if (found.has_truth && found.has_average)
         log_info(&s->log, "with averaged weights: KL %.6f, total variation %.6f", found.averaged.kl,
                  found.averaged.total_variation);
@@ -220,7 +349,9 @@ static int fit(session *s, void *chosen)
     const settings *o = chosen;
     tree_set trees = {0}, truth = {0};
     program_run p = {0};
-    int status = training_settle(s, &o->training, NULL,
+    int status = settle_density(s, o);
+    if (!status)
+        status = training_settle(s, &o->training, NULL,
                                  o->training.density == DENSITY_ARTREE ? PAPER_ARTREE : PAPER);
     if (!status)
         status = read_trees(s, o, &trees, &truth);
@@ -238,10 +369,10 @@ static int fit(session *s, void *chosen)
 const command fit_command = {
     .name = "fit",
     .summary = "density estimation from tree samples",
-    .description = "Fits the topology model to samples of trees, such as those of MCMC runs, by "
-                   "weighted maximum likelihood, and writes PREFIX.model.safetensors, which "
-                   "assigns a probability to every topology. With --truth, the divergence from a "
-                   "reference distribution is reported during the fit.",
+    .description =
+        "Fits a density of topologies to samples of trees by weighted maximum likelihood, and "
+        "writes PREFIX.model.safetensors. Densities with tables (sbn, ccd) take a second, and give "
+        "probability 0 to trees unlike the sample, unless --smooth is given.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -72,9 +72,13 @@ static int run(session *s, void *chosen)
         goto out;
     session_notes(s);
     output_printf(&s->table, "kl\t%.9g\n", result.kl);
+    output_printf(&s->table, "kl_clipped\t%.9g\n", result.kl_clipped);
     output_printf(&s->table, "total_variation\t%.9g\n", result.total_variation);
     output_printf(&s->table, "trees\t%zu\n", truth.count);
     output_printf(&s->table, "mass_below_minus_50\t%.9g\n", result.far_mass);
+    output_printf(&s->table, "trees_of_zero_probability\t%zu\n", result.zero_trees);
+    output_printf(&s->table, "mass_of_zero_probability\t%.9g\n", result.zero_mass);
+    output_printf(&s->table, "mass_below_2^-52\t%.9g\n", result.clipped_mass);
     if (mixed)
         output_printf(&s->table, "listed\t%zu\n", listed.count);
 out:
@@ -90,7 +94,11 @@ const command kl_command = {
     .description =
         "Prints KL(truth || q), the total variation, the number of distinct topologies in the "
         "truth, and mass_below_minus_50, the fraction of the truth with log q below -50. The truth "
-        "is the average of the distributions of the given files. With --listed, q is (1 - X) times "
+        "is the average of the distributions of the given files. Subsplit networks and conditional "
+        "clade distributions give some trees probability 0: KL is then infinite (inf), unless the "
+        "model was fitted with --smooth. kl_clipped counts such trees, and all with q below 2^-52, "
+        "as if q were 2^-52, as published comparisons do; their number and their share of the "
+        "truth are printed. With --listed, q is (1 - X) times "
         "the listed probabilities plus X times those of the model, where X is --network-share: the "
         "distribution that infer --method collapsed reports, extended to all trees.",
     .options = OPTIONS,

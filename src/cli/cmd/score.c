@@ -4,6 +4,7 @@
 #include "cli/model_input.h"
 #include "tree/tree_file.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,14 +32,17 @@ typedef struct batch {
     int32_t *decision; /* [MODEL_BATCH][N-3] */
     double *log_q;     /* [MODEL_BATCH] */
     int count;
-    size_t done; /* trees printed */
+    size_t done;    /* trees printed */
+    size_t outside; /* those of probability 0 */
 } batch;
 
 static int put_batch(batch *b, topology_model *m, output *table)
 {
     int status = topology_model_score(m, b->log_q, b->decision, b->count);
-    for (int i = 0; i < b->count && status == ART_OK; i++)
+    for (int i = 0; i < b->count && status == ART_OK; i++) {
         output_printf(table, "%zu\t%.9g\n", ++b->done, b->log_q[i]);
+        b->outside += isinf(b->log_q[i]) != 0;
+    }
     b->count = 0;
     return status;
 }
@@ -77,6 +81,11 @@ static int run(session *s, void *chosen)
         status = score_file(s, set->trees.path[i], &in.file, &b);
     if (status == ART_OK)
         status = put_batch(&b, in.file.trees, &s->table);
+    if (status == ART_OK && b.outside)
+        log_warning(&s->log,
+                    "%zu of %zu trees are outside the support of the model: their probability is 0 "
+                    "(fit with --smooth to give every tree a probability)",
+                    b.outside, b.done);
 out:
     free(b.decision);
     free(b.log_q);
@@ -87,9 +96,11 @@ out:
 const command score_command = {
     .name = "score",
     .summary = "log q of given trees",
-    .description = "Prints the number of every tree, counted from 1 over all files, and the log "
-                   "probability that the model assigns to its topology. Branch lengths are "
-                   "ignored. The trees must have exactly the model's taxa.",
+    .description =
+        "Prints the number of every tree, counted from 1 over all files, and the log "
+        "probability that the model assigns to its topology. Branch lengths are "
+        "ignored. The trees must have exactly the model's taxa. Trees outside the support of a "
+        "subsplit network or conditional clade distribution have log q -inf.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

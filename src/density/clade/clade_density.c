@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The numbers that stand for the taxa: blocks of Philox under a key of its own. */
-static clade_key taxon_key(int32_t taxon)
+clade_key clade_key_of_taxon(int32_t taxon)
 {
     const uint32_t counter[4] = {(uint32_t)taxon, 0, 0, 0}, key[2] = {0x636c6164u, 0x65736574u};
     uint32_t out[4];
@@ -86,7 +86,7 @@ int clade_density_reserve(clade_density *d, size_t clades, size_t splits, size_t
     return status;
 }
 
-static size_t clade_put(clade_density *d, clade_key key, int32_t size, int32_t low)
+size_t clade_put(clade_density *d, clade_key key, int32_t size, int32_t low)
 {
     size_t known = d->clade_keys.count, c = key_table_put(&d->clade_keys, &key);
     if (c == known)
@@ -133,7 +133,7 @@ int clade_density_create(clade_density **out, int32_t n_taxa, clade_kind kind)
         d->log_rooted[m] = d->log_rooted[m - 1] + log(2 * m - 3);
     clade_key all = {{0, 0}};
     for (int32_t i = 0; i < n_taxa; i++) {
-        d->taxon_key[i] = taxon_key(i);
+        d->taxon_key[i] = clade_key_of_taxon(i);
         clade_put(d, d->taxon_key[i], 1, i);
         if (i > 0)
             all = key_xor(all, d->taxon_key[i]);

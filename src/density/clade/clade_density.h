@@ -68,9 +68,12 @@
 #ifndef DENSITY_CLADE_CLADE_DENSITY_H
 #define DENSITY_CLADE_CLADE_DENSITY_H
 
+#include "base/diag.h"
 #include "base/rng.h"
+#include "io/safetensors.h"
 #include "tree/topology.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -165,6 +168,26 @@ int clade_density_log_trees(double *log_trees, const clade_density *d);
  * has the first taxon in which they differ. */
 int clade_density_best(int32_t *decision, double *log_p, const clade_density *d);
 
+/* HIPSTR, the tree of splits that were seen with the largest sum of log f(C) over its clades (Baele
+ * et al. 2025), and that sum (its log clade credibility) if log_credibility is not NULL.
+ * majority: MrHIPSTR, which first of all keeps as many clades with f(C) > 0.5 as it can; the sum is
+ * the same one. Not of the density: only its counts matter, whatever the kind. Ties as above. */
+int clade_density_hipstr(int32_t *decision, double *log_credibility, const clade_density *d,
+                         bool majority);
+
+/* The k most probable trees of a density that is not smoothed, decision [k][N-3], with log_p [k],
+ * most probable first; *found is how many there are, at most k. Choices are put in order only as
+ * far as they are asked for (Huang & Chiang 2005): about O(splits + k N log k). ART_ERR_USAGE if it
+ * is smoothed. */
+int clade_density_best_trees(int32_t *decision, double *log_p, size_t *found,
+                             const clade_density *d, size_t k);
+
+/* entropy [N]: of the CCD1 of the same trees without taxon i, which follows from the counts: a tree
+ * without a taxon has all splits of the tree but the one that sets the taxon apart. All 0 for
+ * N < 5. A taxon without which the entropy is much lower is a rogue: nobody knows where it belongs.
+ * O(N splits). */
+int clade_density_without(double *entropy, const clade_density *d);
+
 /* probability [clade_density_clades] of every clade: P(C) is 1 for all taxa but taxon 0, and a
  * split with probability p adds P(C) p to its two parts. Large clades first. */
 int clade_density_probabilities(double *probability, const clade_density *d);
@@ -180,6 +203,24 @@ size_t clade_density_pairs(const clade_density *d);
  * bits, KEY_NONE if it was not seen; taxon 0 is not in it. O(N). */
 void clade_density_bits(uint64_t *bits, const clade_density *d, size_t i, clade_scratch *s);
 int64_t clade_density_find(const clade_density *d, const uint64_t *bits);
+
+/* The counts as tensors: "tree.clade_weights" F64 [clades], "tree.splits" I32 [splits][3] (clade
+ * and parts), "tree.split_weights" F64 [splits]; with CCD2 "tree.pairs" I32 [pairs][2] (context and
+ * split, clade_parts.h) and "tree.pair_weights" F64 [pairs]. They point into d and into what is
+ * made for them, which the caller keeps until s is freed. */
+typedef struct clade_saved {
+    double *clade_weight;
+    int32_t *split;
+    double *split_weight;
+} clade_saved;
+
+int clade_density_store(const clade_density *d, clade_saved *c, safetensors *s);
+void clade_saved_free(clade_saved *c); /* safe on a zeroed or freed one */
+
+/* Fills an empty density from them; fit then gives the same bits as before if it does not smooth.
+ * Everything is looked at: ART_ERR_MISMATCH for what is not a density, and messages name the tensor
+ * and the row. */
+int clade_density_load(clade_density *d, safetensors *s, diag_place place, diag *notes);
 
 /* Share of the weight of the trees that have clade i. O(1). */
 double clade_density_frequency(const clade_density *d, size_t i);

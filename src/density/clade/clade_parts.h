@@ -4,19 +4,19 @@
  *     clade_expand.c   splits into clades that were seen, but not together
  *     clade_fit.c      probabilities from counts
  *     clade_tree.c     log q of a tree and draws
- *     clade_summary.c  passes over the graph */
+ *     clade_summary.c  passes over the graph
+ *     clade_best.c     the k best trees
+ *     clade_rogue.c    what the entropy would be without a taxon
+ *     clade_file.c     the counts in a model file */
 #ifndef DENSITY_CLADE_CLADE_PARTS_H
 #define DENSITY_CLADE_CLADE_PARTS_H
 
 #include "base/key_table.h"
 #include "density/clade/clade_density.h"
+#include "density/clade/clade_key.h"
 
 #include <math.h>
 #include <stdbool.h>
-
-typedef struct clade_key {
-    uint64_t word[2];
-} clade_key;
 
 typedef struct clade {
     int32_t size;   /* taxa */
@@ -81,11 +81,6 @@ struct clade_density {
     double *backoff;     /* [2 splits] .. and b(C, S) */
 };
 
-static inline clade_key key_xor(clade_key a, clade_key b)
-{
-    return (clade_key){{a.word[0] ^ b.word[0], a.word[1] ^ b.word[1]}};
-}
-
 static inline clade_key clade_key_at(const clade_density *d, int64_t c)
 {
     return ((const clade_key *)(const void *)d->clade_keys.key)[c];
@@ -141,6 +136,9 @@ double interchange_probability(const clade_density *d, int64_t c, int64_t x, int
 
 /* Room for so many more clades, splits and pairs. */
 int clade_density_reserve(clade_density *d, size_t clades, size_t splits, size_t pairs);
+
+/* The number of the clade, which is added with weight 0 if it is new; room is reserved. */
+size_t clade_put(clade_density *d, clade_key key, int32_t size, int32_t low);
 
 /* The number of the split, which is added with weight 0 if it is new; room is reserved. */
 size_t clade_split_put(clade_density *d, size_t c, size_t a, size_t b);

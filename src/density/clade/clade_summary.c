@@ -229,51 +229,128 @@ static void fill_choices(choices *w, const clade_density *d)
     }
 }
 
-int clade_density_best(int32_t *decision, double *log_p, const clade_density *d)
+static int choices_init(choices *w, const clade_density *d)
 {
     size_t clades = d->clade_keys.count, splits = d->split_keys.count;
     size_t words = split_words(d->n_taxa);
-    choices w = {.below = mem_zeros(splits + clades, sizeof *w.below),
-                 .best = mem_zeros(clades, sizeof *w.best),
-                 .taxa = mem_zeros((size_t)d->n_taxa, sizeof *w.taxa)};
-    uint64_t *bits = mem_zeros(2 * words, sizeof *bits);
-    clade_scratch s;
-    int status = clade_scratch_init(&s, d);
-    if (!status && (!w.below || !w.best || !w.taxa || !bits))
-        status = ART_ERR_NOMEM;
-    if (status)
-        goto out;
-    w.value = w.below + splits;
-    w.bits[0] = bits;
-    w.bits[1] = bits + words;
-    fill_choices(&w, d);
+    *w = (choices){.below = mem_zeros(splits + clades, sizeof *w->below),
+                   .best = mem_zeros(clades, sizeof *w->best),
+                   .taxa = mem_zeros((size_t)d->n_taxa, sizeof *w->taxa)};
+    w->bits[0] = mem_zeros(2 * words, sizeof **w->bits);
+    if (!w->below || !w->best || !w->taxa || !w->bits[0])
+        return ART_ERR_NOMEM;
+    w->value = w->below + splits;
+    w->bits[1] = w->bits[0] + words;
+    return ART_OK;
+}
+
+static void choices_free(choices *w)
+{
+    free(w->below);
+    free(w->best);
+    free(w->taxa);
+    free(w->bits[0]);
+}
+
+/* Reads the tree off the choices: those of nodes, or those of clades alone. */
+static void read_off(int32_t *decision, double *log_p, const clade_density *d, choices *w,
+                     bool by_nodes, clade_scratch *s)
+{
     int32_t n_items = 0, next = d->n_taxa;
-    s.item[n_items++] = (clade_item){.clade = d->n_taxa, .context = KEY_NONE};
+    s->item[n_items++] = (clade_item){.clade = d->n_taxa, .context = KEY_NONE};
     while (n_items) {
-        clade_item at = s.item[--n_items];
+        clade_item at = s->item[--n_items];
         int32_t v = at.clade < d->n_taxa ? (int32_t)at.clade : next++;
-        s.tree.child[at.parent][at.side] = v;
-        s.tree.parent[v] = at.parent;
+        s->tree.child[at.parent][at.side] = v;
+        s->tree.parent[v] = at.parent;
         if (v < d->n_taxa)
             continue;
-        uint32_t best;
-        node x = node_at(d, at.clade, at.context);
-        double value = node_best(&best, d, &x, &w);
+        uint32_t best = w->best[at.clade];
+        double value = w->value[at.clade];
+        if (by_nodes) {
+            node x = node_at(d, at.clade, at.context);
+            value = node_best(&best, d, &x, w);
+        }
         if (at.parent == 0 && log_p)
             *log_p = value;
         for (int side = 0; side < 2; side++) {
             uint32_t part = d->split[best].part[side];
-            s.item[n_items++] = (clade_item){
+            s->item[n_items++] = (clade_item){
                 .clade = part, .context = context_of(d, best, part), .parent = v, .side = side};
         }
     }
-    topology_decisions(decision, NULL, &s.tree, s.decisions);
+    topology_decisions(decision, NULL, &s->tree, s->decisions);
+}
+
+int clade_density_best(int32_t *decision, double *log_p, const clade_density *d)
+{
+    choices w;
+    clade_scratch s = {0};
+    int status = choices_init(&w, d);
+    if (!status)
+        status = clade_scratch_init(&s, d);
+    if (!status) {
+        fill_choices(&w, d);
+        read_off(decision, log_p, d, &w, true, &s);
+    }
+    clade_scratch_free(&s);
+    choices_free(&w);
+    return status;
+}
+
+/* score(C) = log f(C) + the largest score(A) + score(B) of its splits. A majority clade is worth
+ * more than all others together. */
+static void fill_hipstr(choices *w, const clade_density *d, double majority)
+{
+    for (size_t i = 0; i < d->clade_keys.count; i++) {
+        uint32_t c = d->by_size[i];
+        double f = d->clade[c].weight / d->total;
+        w->value[c] = d->clade[c].size == 1 ? 0 : -HUGE_VAL;
+        for (size_t k = d->split_begin[c]; k < d->split_begin[c + 1]; k++) {
+            uint32_t s = d->split_list[k];
+            if (d->split[s].weight == 0)
+                continue;
+            double value = w->value[d->split[s].part[0]] + w->value[d->split[s].part[1]];
+            if (preferred(d, w, value, s, w->value[c], w->best[c])) {
+                w->value[c] = value;
+                w->best[c] = s;
+            }
+        }
+        if (d->clade[c].size > 1)
+            w->value[c] += log(f) + (f > 0.5 ? majority : 0);
+    }
+}
+
+int clade_density_hipstr(int32_t *decision, double *log_credibility, const clade_density *d,
+                         bool majority)
+{
+    choices w;
+    clade_scratch s = {0};
+    int status = choices_init(&w, d);
+    if (!status)
+        status = clade_scratch_init(&s, d);
+    if (status)
+        goto out;
+    /* 1e10 in the original: with 1e5 the sums keep ten digits after the point */
+    fill_hipstr(&w, d, majority ? 1e5 : 0);
+    read_off(decision, NULL, d, &w, false, &s);
+    if (log_credibility) {
+        *log_credibility = 0;
+        int32_t count = 0;
+        s.order[count++] = d->n_taxa;
+        for (int32_t i = 0; i < count; i++) { /* the clades of the tree, as they are found */
+            const int32_t c = s.order[i];
+            *log_credibility += log(d->clade[c].weight / d->total);
+            for (int side = 0; side < 2; side++) {
+                uint32_t part = d->split[w.best[c]].part[side];
+                if (part >= (uint32_t)d->n_taxa)
+                    s.order[count++] = (int32_t)part;
+            }
+        }
+    }
 out:
     clade_scratch_free(&s);
-    free(w.below);
-    free(w.best);
-    free(w.taxa);
-    free(bits);
+    choices_free(&w);
     return status;
 }
 
