@@ -251,6 +251,14 @@ int prior_string_match(const free_model *f, unsigned given, diag *d)
     return ART_OK;
 }
 
+const char *prior_string_name(unsigned bit)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (bit >> i & 1)
+            return ROWS[i].name;
+    return "";
+}
+
 int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,
                     diag *d)
 {

@@ -30,6 +30,9 @@ int prior_string_parse(model_priors *p, unsigned *given, const char *text, diag 
 /* ART_ERR_INPUT if a prior was given for something that the model does not estimate. */
 int prior_string_match(const free_model *f, unsigned given, diag *d);
 
+/* The name of the prior with this bit of *given. */
+const char *prior_string_name(unsigned bit);
+
 /* free_model_parse with the priors of a text, NULL for the defaults; every prior must be of a free
  * parameter. */
 int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,
