@@ -94,7 +94,7 @@ static int pass(final_sampling *a)
 {
     int status = is_over(a) ? ART_OK : tree_sampler_advance(a->sampler);
     if (!status && is_over(a))
-        a->stage = FINAL_LENGTHS;
+        a->stage = a->set->final.length_steps > 0 ? FINAL_LENGTHS : FINAL_DONE;
     return status;
 }
 

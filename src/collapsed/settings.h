@@ -162,7 +162,7 @@ typedef struct final_settings {
     double least_network; /* share of the draws: what is outside is looked at in any case .. */
     double most_network;  /* .. and the table, which has the probabilities that are reported */
     /* The model of branch lengths, for draws beyond the table; the answer does not depend on it. */
-    int64_t length_steps;
+    int64_t length_steps;   /* 0: it is not fitted */
     int length_batch;       /* trees of a step, fewer with many taxa */
     double length_rate;     /* of learning, per step */
     double length_decay;    /* of the rate .. */
