@@ -256,12 +256,64 @@ static void through_a_checkpoint(void **state)
     split_table_free(&back);
 }
 
+/* Two tables merged with weights are one table of all trees with their weights scaled. */
+static void merged_tables(void **state)
+{
+    (void)state;
+    enum { N = 7, TREES = 40 };
+    static const double SHARE[2] = {0.3, 0.7};
+    split_table part[2], all, merged;
+    double total[2] = {0};
+    check_status(split_table_init(&all, N));
+    check_status(split_table_init(&merged, N));
+    for (int k = 0; k < 2; k++)
+        check_status(split_table_init(&part[k], N));
+    for (int again = 0; again < 2; again++) /* the totals first */
+        for (uint32_t i = 0; i < TREES; i++) {
+            rng g = rng_at(5, RNG_TEST, 0, i);
+            int32_t decision[N];
+            double length[2 * N - 3];
+            random_decisions(decision, N, &g);
+            for (int e = 0; e < 2 * N - 3; e++)
+                length[e] = rng_uniform(&g);
+            const double weight = rng_uniform(&g);
+            const int k = i % 3 == 0;
+            if (!again) {
+                total[k] += weight;
+                check_status(split_table_add(&part[k], decision, length, weight));
+            } else {
+                check_status(split_table_add(&all, decision, length, weight / total[k] * SHARE[k]));
+            }
+        }
+    for (int k = 0; k < 2; k++)
+        check_status(split_table_merge(&merged, &part[k], SHARE[k]));
+    assert_int_equal(merged.count, all.count);
+    for (size_t i = 0; i < all.count; i++) {
+        const int64_t at = split_table_find(&merged, split_table_bits(&all, i));
+        assert_true(at >= 0);
+        const size_t j = (size_t)at;
+        /* The same sums in another order. */
+        assert_true(fabs(split_frequency(&merged, j) - split_frequency(&all, i)) < 1e-12);
+        assert_true(fabs(merged.mean[j] - all.mean[i]) < 1e-12);
+        assert_true(fabs(split_sd(&merged, j) - split_sd(&all, i)) < 1e-7);
+        assert_true(split_frequency_error(&merged, j) == 0); /* for the caller to set */
+    }
+    split_table_free(&all);
+    split_table_free(&merged);
+    split_table_free(&part[0]);
+    split_table_free(&part[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_are_what_is_below), cmocka_unit_test(compatibility),
-        cmocka_unit_test(robinson_foulds),          cmocka_unit_test(table_of_splits),
-        cmocka_unit_test(deviation_of_frequencies), cmocka_unit_test(through_a_checkpoint),
+        cmocka_unit_test(splits_are_what_is_below),
+        cmocka_unit_test(compatibility),
+        cmocka_unit_test(robinson_foulds),
+        cmocka_unit_test(table_of_splits),
+        cmocka_unit_test(deviation_of_frequencies),
+        cmocka_unit_test(through_a_checkpoint),
+        cmocka_unit_test(merged_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,6 +210,18 @@ static void add_length(split_table *s, size_t i, double length, double weight)
     s->mean[i] += step;
 }
 
+/* The number of a split, for which there is room; a new one has no weight. */
+static size_t put_split(split_table *s, const uint64_t *split)
+{
+    const size_t i = key_table_put(&s->keys, split);
+    if (i == s->count) {
+        s->count++;
+        s->weight[i] = s->variance[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
+        s->common[i] = 0;
+    }
+    return i;
+}
+
 int split_table_add(split_table *s, const int32_t *decision, const double *length, double weight)
 {
     return split_table_add_uncertain(s, decision, length, weight, weight * weight);
@@ -232,12 +244,7 @@ static int add_tree(split_table *s, const int32_t *decision, const bool *keeps,
     for (int32_t e = 0; e < topology_edges(s->n_taxa); e++) {
         if (s->is_contracted[e] || (keeps && !keeps[e]))
             continue;
-        const size_t i = key_table_put(&s->keys, s->tree_bits + (size_t)e * s->words);
-        if (i == s->count) {
-            s->count++;
-            s->weight[i] = s->variance[i] = s->known[i] = s->mean[i] = s->squares[i] = 0;
-            s->common[i] = 0;
-        }
+        const size_t i = put_split(s, s->tree_bits + (size_t)e * s->words);
         s->weight[i] += weight;
         s->variance[i] += variance;
         if (length && !isnan(length[e]))
@@ -256,6 +263,27 @@ int split_table_add_collapsed(split_table *s, const int32_t *decision, const boo
                               double weight)
 {
     return add_tree(s, decision, keeps, NULL, weight, weight * weight);
+}
+
+int split_table_merge(split_table *s, const split_table *other, double weight)
+{
+    const double scale = weight / other->total;
+    int status = make_room(s, other->count);
+    if (status)
+        return status;
+    s->total += weight;
+    for (size_t k = 0; k < other->count; k++) {
+        const size_t i = put_split(s, split_table_bits(other, k));
+        s->weight[i] += scale * other->weight[k];
+        const double known = scale * other->known[k], all = s->known[i] + known;
+        if (!(known > 0))
+            continue;
+        const double apart = other->mean[k] - s->mean[i];
+        s->squares[i] += scale * other->squares[k] + apart * apart * s->known[i] * known / all;
+        s->mean[i] += apart * known / all;
+        s->known[i] = all;
+    }
+    return ART_OK;
 }
 
 /* Whether all splits are of taxa that there are, some and not taxon 0. */

@@ -115,6 +115,10 @@ int split_table_add_uncertain(split_table *s, const int32_t *decision, const dou
 int split_table_add_collapsed(split_table *s, const int32_t *decision, const bool *keeps,
                               double weight);
 
+/* Adds the distribution of another table on the same taxa, scaled to `weight` in all: frequencies
+ * and lengths. What is known of its errors is not added: set `common`. */
+int split_table_merge(split_table *s, const split_table *other, double weight);
+
 /* The fields "splits.*" of a saved state. Loading replaces the contents of a table on the same
  * taxa; if it fails the table is empty. */
 int split_table_fields(split_table *t, saved_state *s);
