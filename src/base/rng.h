@@ -37,6 +37,7 @@ enum rng_purpose {
     RNG_CHAIN_BLOCK = 21, /* whether a block of such steps is accepted */
     RNG_CHAIN_SWAP = 22,  /* exchanges between temperatures of such chains */
     RNG_PARSIMONY = 23,   /* a round of a start of the search under parsimony */
+    RNG_AVERAGE = 24,     /* the order of rows of an average over models */
 };
 
 typedef struct rng {

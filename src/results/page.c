@@ -158,6 +158,10 @@ static int put_parameters(buffer *out, const posterior *p)
         buffer_printf(out, "  %-10s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", row[k].name,
                       row[k].mean, row[k].deviation, row[k].median, row[k].low, row[k].high,
                       row[k].ess);
+    for (int k = 0; k < p->n_columns; k++)
+        if (row[k].share < 1)
+            buffer_printf(out, "  %s is given the models that have it, of probability %.4f\n",
+                          row[k].name, row[k].share);
     buffer_char(out, '\n');
     return ART_OK;
 }
@@ -198,6 +202,8 @@ int page_text(buffer *out, const page *p)
     buffer_char(out, '\n');
     put_evidence(out, p->evidence, p->verdict);
     buffer_char(out, '\n');
+    if (p->models)
+        model_table_text(out, p->models);
     put_sample(out, p->posterior);
     int status = put_parameters(out, p->posterior);
     if (!status)

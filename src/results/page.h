@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "base/diag.h"
 #include "train/evidence.h"
+#include "results/model_table.h"
 #include "results/posterior.h"
 #include "results/trace.h"
 #include "results/verdict.h"
@@ -34,6 +35,7 @@ typedef struct page {
     const rooting *rooting;     /* of the trees that are shown; NULL: unrooted */
     const char *methods;        /* a paragraph for a publication; may be NULL */
     const json_t *rounds;       /* an array of flat objects shown as a table; may be NULL */
+    const model_table *models;  /* NULL unless models were compared */
 } page;
 
 extern const char *const PAGE_SUFFIXES[]; /* the suffixes above, NULL at the end */

@@ -134,13 +134,15 @@ static void put_density(buffer *out, const posterior *p, int k, const parameter_
         return;
     for (int i = 0; i < p->count; i++) {
         posterior_row_values(value, p, i);
-        for (int j = 0; j < POINTS; j++) {
+        for (int j = 0; j < POINTS && !isnan(value[k]); j++) {
             const double off = (low + (high - low) * j / (POINTS - 1) - value[k]) / width;
             density[j] += exp(-off * off / 2);
         }
     }
     for (int j = 0; j < POINTS; j++)
         top = fmax(top, density[j]);
+    if (!(top > 0)) /* no row has the parameter */
+        return;
     buffer_printf(out, "<svg width=\"%d\" height=\"%d\" role=\"img\"><path class=\"density\" d=\"M",
                   WIDTH, HEIGHT);
     for (int j = 0; j < POINTS; j++)
@@ -182,6 +184,13 @@ static int put_parameters(buffer *out, const posterior *p)
         buffer_text(out, "</td></tr>\n");
     }
     buffer_text(out, "</table>\n</div>\n");
+    for (int k = 0; k < p->n_columns; k++)
+        if (row[k].share < 1) {
+            buffer_text(out, "<p>");
+            markup_text(out, row[k].name);
+            buffer_printf(out, " is given the models that have it, of probability %.4f.</p>\n",
+                          row[k].share);
+        }
     return ART_OK;
 }
 
@@ -397,6 +406,8 @@ int page_html(buffer *out, const page *p)
     put_diagnostics(out, p->verdict, p->evidence);
     put_facts(out, p);
     put_evidence(out, p->evidence, p->verdict);
+    if (p->models)
+        model_table_html(out, p->models);
     int status = put_tree(out, p->posterior, p->rooting);
     if (!status)
         status = put_topologies(out, &p->posterior->trees, p->rooting);

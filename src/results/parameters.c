@@ -13,6 +13,17 @@
 #include <string.h>
 
 static const double INTERVAL = 0.95;
+enum { LEAST_ROWS = 100 }; /* for an interval of what only some of the averaged models have */
+
+/* Leaves out those that are not known; returns how many there are. */
+static size_t keep_numbers(double *value, size_t count)
+{
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!isnan(value[i]))
+            value[known++] = value[i];
+    return known;
+}
 
 int parameter_rows(parameter_row *row, const posterior *p)
 {
@@ -30,15 +41,19 @@ int parameter_rows(parameter_row *row, const posterior *p)
     }
     int status = ART_OK;
     for (int k = 0; k < p->n_columns && !status; k++) {
-        const double *own = value + (size_t)k * count;
+        double *own = value + (size_t)k * count;
         const weighted_sums *s = &p->column[k];
         row[k] = (parameter_row){.mean = weighted_mean(s),
                                  .error = weighted_mean_error(s),
-                                 .deviation = weighted_deviation(s)};
+                                 .deviation = weighted_deviation(s),
+                                 .share = posterior_column_share(p, k)};
         memcpy(row[k].name, name[k], sizeof row[k].name);
         row[k].ess = row[k].deviation * row[k].deviation / (row[k].error * row[k].error);
+        size_t known = keep_numbers(own, count);
+        if (row[k].share < 1 && known < LEAST_ROWS)
+            known = 0;
         interval sample;
-        status = interval_of(&sample, own, NULL, count, INTERVAL);
+        status = interval_of(&sample, own, NULL, known, INTERVAL);
         row[k].median = sample.median;
         row[k].low = sample.low;
         row[k].high = sample.high;
@@ -64,6 +79,8 @@ json_t *parameters_json(const posterior *p)
                       {"ess", row[k].ess}};
         for (size_t i = 0; i < sizeof figure / sizeof *figure && !status; i++)
             status = json_set_number(one, figure[i].name, figure[i].value);
+        if (!status && row[k].share < 1)
+            status = json_set_number(one, "given_models_of_probability", row[k].share);
     }
     if (!status)
         return out;
@@ -83,14 +100,16 @@ static int put_numbers(buffer *out, const posterior *p)
     posterior_column_names(name, p);
     buffer_printf(out, "[ID: %lu]\nGen\tLnL\tLnPr", run_number(p));
     for (int k = 0; k < p->n_columns; k++)
-        buffer_printf(out, "\t%s", name[k]);
+        if (posterior_column_share(p, k) == 1)
+            buffer_printf(out, "\t%s", name[k]);
     buffer_text(out, "\n");
     for (int i = 0; i < p->count; i++) {
         double value[POSTERIOR_COLUMNS];
         posterior_row_values(value, p, i);
         buffer_printf(out, "%d\t%.6e\t%.6e", i, p->value[i], p->log_prior[i]);
         for (int k = 0; k < p->n_columns; k++)
-            buffer_printf(out, "\t%.6e", value[k]);
+            if (posterior_column_share(p, k) == 1)
+                buffer_printf(out, "\t%.6e", value[k]);
         buffer_text(out, "\n");
     }
     return buffer_status(out);

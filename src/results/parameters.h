@@ -5,7 +5,8 @@
  *     status = parameter_rows(row, &posterior);            posterior.n_columns of them
  *
  * Means and standard deviations are those of all weighted draws, medians and intervals those of the
- * sample. */
+ * sample. Those are NaN for a parameter that only some of the averaged models have, and few rows.
+ */
 #ifndef RESULTS_PARAMETERS_H
 #define RESULTS_PARAMETERS_H
 
@@ -23,6 +24,7 @@ typedef struct parameter_row {
     double median;
     double low, high; /* 95 % highest posterior density interval */
     double ess;       /* deviation^2 / error^2 */
+    double share;     /* posterior_column_share: all this is given the models that have it */
 } parameter_row;
 
 /* p is finished. row [p->n_columns]. ART_ERR_NOMEM at worst. */

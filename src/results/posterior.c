@@ -48,6 +48,8 @@ void posterior_free(posterior *p)
     free(p->length);
     free(p->value);
     free(p->parameter);
+    free(p->reported);
+    free(p->row_model);
     memset(p, 0, sizeof *p);
 }
 
@@ -63,9 +65,18 @@ int posterior_set_model(posterior *p, const free_model *model)
 
 void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p)
 {
+    if (p->reported) {
+        memcpy(name, p->column_name, sizeof p->column_name);
+        return;
+    }
     memcpy(name[0], "TL", sizeof "TL");
     if (p->model.n_free)
         free_model_columns(name + 1, &p->model);
+}
+
+double posterior_column_share(const posterior *p, int column)
+{
+    return p->reported ? p->column_share[column] : 1;
 }
 
 /* The columns of a draw with these lengths [2N-3] and coordinates [p]. */
@@ -82,6 +93,11 @@ static void column_values(double *value, const posterior *p, const double *lengt
 void posterior_row_values(double *value, const posterior *p, int row)
 {
     const size_t edges = 2 * (size_t)p->trees.taxa.count - 3, at = (size_t)row;
+    const size_t columns = (size_t)p->n_columns;
+    if (p->reported) {
+        memcpy(value, p->reported + at * columns, columns * sizeof *value);
+        return;
+    }
     column_values(value, p, p->length + at * edges,
                   p->parameter ? p->parameter + at * (size_t)p->model.n_free : NULL);
 }

@@ -30,7 +30,10 @@ typedef struct weighted_sums {
     double weight2, value2, square2; /* sums of w^2, w^2 v, w^2 v^2 */
 } weighted_sums;
 
-enum { POSTERIOR_COLUMNS = FREE_COLUMNS_MOST + 1 }; /* tree length, then the parameters */
+enum {
+    POSTERIOR_COLUMNS = FREE_COLUMNS_MOST + 2, /* tree length, then the parameters; averages over
+                                                  models can have both kappa and rates */
+};
 
 typedef struct posterior {
     tree_set trees;     /* importance weights; normalised by posterior_finish */
@@ -52,6 +55,12 @@ typedef struct posterior {
     free_model model;  /* with them; n_free = 0 by default */
     int n_columns;     /* numbers whose means are known, tree length first; 0 without lengths */
     weighted_sums column[POSTERIOR_COLUMNS]; /* of all draws, not of the rows alone */
+    /* Of an average over models (posterior_average.h); NULL otherwise. */
+    double *reported; /* [count][n_columns] values of the rows; NaN where the model of a row has no
+                         such parameter */
+    int *row_model;   /* [count] number of the model of a row, from 1 */
+    char column_name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
+    double column_share[POSTERIOR_COLUMNS]; /* probability of the models that have the parameter */
     double sample_ess; /* effective number of different draws in rows by weight: count^2 over the
                           sum, over different draws, of the square of the rows that each fills; by
                           posterior_finish, NaN before and for rows as drawn */
@@ -73,6 +82,10 @@ int posterior_fields(posterior *p, saved_state *s);
 
 /* Names of the columns: TL, then as free_model_columns has them. */
 void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p);
+
+/* The probability of the models that have the parameter of a column: 1 unless models are averaged.
+ * What is said of a column is given these models; those below 1 are not in files of rows. */
+double posterior_column_share(const posterior *p, int column);
 
 /* value [n_columns] of a row. */
 void posterior_row_values(double *value, const posterior *p, int row);

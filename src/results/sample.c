@@ -33,16 +33,21 @@ static int put_trace(buffer *out, const posterior *p, const rooting *r)
     posterior_column_names(name, p);
     buffer_text(out, "state\tposterior\tlikelihood\tprior");
     for (int k = 0; k < p->n_columns; k++)
-        buffer_printf(out, "\t%s", name[k]);
-    buffer_text(out, "\tlog_q\n");
+        if (posterior_column_share(p, k) == 1)
+            buffer_printf(out, "\t%s", name[k]);
+    buffer_printf(out, "\tlog_q%s\n", p->row_model ? "\tmodel" : "");
     for (int i = 0; i < p->count; i++) {
         double value[POSTERIOR_COLUMNS];
         posterior_row_values(value, p, i);
         buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g", i, p->value[i] + p->log_prior[i], p->value[i],
                       p->log_prior[i]);
         for (int k = 0; k < p->n_columns; k++)
-            buffer_printf(out, "\t%.10g", value[k]);
-        buffer_printf(out, "\t%.10g\n", p->log_q[i]);
+            if (posterior_column_share(p, k) == 1)
+                buffer_printf(out, "\t%.10g", value[k]);
+        buffer_printf(out, "\t%.10g", p->log_q[i]);
+        if (p->row_model)
+            buffer_printf(out, "\t%d", p->row_model[i]);
+        buffer_char(out, '\n');
     }
     return ART_OK;
 }

@@ -2,7 +2,8 @@
  *
  *     <prefix>.trees        NEXUS, one tree per row with branch lengths and [&W weight]
  *     <prefix>.trace.tsv    one line per row, for Tracer: state, log-likelihood, prior, tree
- *                           length, log q */
+ *                           length, parameters that all models have, log q; of an average the
+ *                           number of the model in <prefix>.models.tsv */
 #ifndef RESULTS_SAMPLE_H
 #define RESULTS_SAMPLE_H
 
