@@ -100,11 +100,15 @@ static const struct kind {
     {"chains", "infer", "--branch-hidden 8 --time-limit 0.001 --evidence-particles 50"},
     {"parameters", "infer",
      "-m HKY+I+G4 --branch-hidden 8 --rounds 1 --se 1 --fit-steps 50 --evidence-particles 50"},
+    {"average", "infer",
+     "--model-average JC,K80,F81+I --branch-hidden 8 --rounds 1 --se 1 --fit-steps 50 "
+     "--evidence-particles 50"},
 };
 
 static void place_open_for(place *p, const char *command)
 {
-    if (strcmp(command, "collapsed") == 0 || strcmp(command, "parameters") == 0)
+    if (strcmp(command, "collapsed") == 0 || strcmp(command, "parameters") == 0 ||
+        strcmp(command, "average") == 0)
         place_open_simulated(p);
     else if (strcmp(command, "chains") == 0 || strcmp(command, "search") == 0)
         place_open_diffuse(p);
@@ -320,8 +324,8 @@ static void any_number_of_threads(void **state)
     static const struct {
         const char *command, *threads;
     } table[] = {
-        {"infer", "-T 2"},  {"infer", "-T 4"},     {"parsimony", "-T 2"},
-        {"search", "-T 3"}, {"collapsed", "-T 3"}, {"parameters", "-T 2"},
+        {"infer", "-T 2"},     {"infer", "-T 4"},      {"parsimony", "-T 2"}, {"search", "-T 3"},
+        {"collapsed", "-T 3"}, {"parameters", "-T 2"}, {"average", "-T 2"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place one, more;
@@ -422,6 +426,12 @@ static void parameters_killed_and_resumed(void **state)
 {
     (void)state;
     check_kills("parameters", 8, 1000, 25);
+}
+
+static void average_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("average", 16, 120, 30);
 }
 
 /* SIGKILL at any instant, also between two pieces and while files are written. What such a run
@@ -853,6 +863,7 @@ int main(void)
         cmocka_unit_test(collapsed_killed_and_resumed),
         cmocka_unit_test(chains_killed_and_resumed),
         cmocka_unit_test(parameters_killed_and_resumed),
+        cmocka_unit_test(average_killed_and_resumed),
         cmocka_unit_test(collapsed_asked_to_stop),
         cmocka_unit_test(collapsed_in_limited_time),
         cmocka_unit_test(collapsed_cut_and_killed),

@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 const char *const INFER_SUFFIXES[] = {
-    ".model.safetensors", ".trees",       ".trace.tsv", ".p",       ".t",
-    ".trprobs",           ".contree",     ".con.tre",   ".map.nwk", ".splits.tsv",
-    ".report.txt",        ".report.html", NULL};
+    ".model.safetensors", ".trees",       ".trace.tsv",  ".p",       ".t",
+    ".trprobs",           ".contree",     ".con.tre",    ".map.nwk", ".splits.tsv",
+    ".report.txt",        ".report.html", ".models.tsv", NULL};
 
 static const char OBJECTIVE[] = "bound";
 
@@ -195,15 +195,20 @@ static int write_model(infer_job *j, const infer_description *about, const char 
     return status;
 }
 
-/* A model of earlier results, which these replace, is not one of these. */
-static int remove_model(const char *prefix)
+/* A file of earlier results, which these replace, is not one of these. */
+static int remove_file(const char *prefix, const char *suffix)
 {
     char *path = NULL;
-    if (asprintf(&path, "%s.model.safetensors", prefix) < 0)
+    if (asprintf(&path, "%s%s", prefix, suffix) < 0)
         return ART_ERR_NOMEM;
     unlink(path); /* as a rule there is none */
     free(path);
     return ART_OK;
+}
+
+int infer_remove_model(const char *prefix)
+{
+    return remove_file(prefix, ".model.safetensors");
 }
 
 /* What the report says of the run. */
@@ -216,7 +221,8 @@ typedef struct report_facts {
 
 static bool has_chains(const infer_result *found)
 {
-    return json_object_get(found->facts, "chain_rounds") != NULL;
+    const char *way = json_string_value(json_object_get(found->facts, "way"));
+    return way && strcmp(way, "chains") == 0;
 }
 
 /* As papers write it. */
@@ -235,11 +241,11 @@ static void describe_prior(char out[FACT_SIZE], branch_prior p)
     snprintf(out, FACT_SIZE, "uniform topologies, %s branch lengths", lengths);
 }
 
-static void describe(report_facts *f, const infer_job *j, const infer_result *found,
+static void describe(report_facts *f, const infer_context *of, const infer_result *found,
                      const infer_description *about)
 {
-    const infer_settings *s = &j->set;
-    const alignment *a = &j->data->alignment;
+    const infer_settings *s = of->settings;
+    const alignment *a = &of->data->alignment;
     char sites[FORMAT_ITEMS], patterns[FORMAT_ITEMS];
     snprintf(f->size, FACT_SIZE, "%d taxa, %s, %s", a->n_taxa,
              format_items(sites, sizeof sites, a->n_sites, "site", "sites"),
@@ -248,6 +254,9 @@ static void describe(report_facts *f, const infer_job *j, const infer_result *fo
     if (s->method == INFER_VBPI)
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
                  (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
+    else if (of->models)
+        snprintf(f->method, FACT_SIZE,
+                 "branch lengths integrated out, models weighted by their evidence");
     else
         snprintf(f->method, FACT_SIZE, "branch lengths integrated out, %s",
                  has_chains(found) ? "Markov chains over topologies and a density of clades"
@@ -265,26 +274,28 @@ static void describe(report_facts *f, const infer_job *j, const infer_result *fo
 }
 
 /* The paragraph for a publication; to be freed. */
-static void describe_methods(buffer *out, const infer_job *j, const infer_result *found,
+static void describe_methods(buffer *out, const infer_context *of, const infer_result *found,
                              const infer_description *about)
 {
     char prior[BRANCH_PRIOR_STRING_SIZE];
-    branch_prior_print(prior, j->set.prior);
+    branch_prior_print(prior, of->settings->prior);
     buffer_init(out);
-    const methods_facts facts = {.alignment = &j->data->alignment,
+    const methods_facts facts = {.alignment = &of->data->alignment,
                                  .model = about->model,
                                  .prior = prior,
-                                 .free = &j->model,
-                                 .way = j->set.method == INFER_VBPI ? METHODS_VBPI
-                                        : has_chains(found)         ? METHODS_CHAINS
-                                                                    : METHODS_TABLE,
-                                 .seed = j->set.seed,
+                                 .free = of->model,
+                                 .n_models = of->n_models,
+                                 .models = of->models,
+                                 .way = of->settings->method == INFER_VBPI ? METHODS_VBPI
+                                        : has_chains(found)                ? METHODS_CHAINS
+                                                                           : METHODS_TABLE,
+                                 .seed = of->settings->seed,
                                  .evaluation = &found->evaluation,
                                  .rooting = about->rooting};
     methods_write(out, &facts);
 }
 
-static page page_of(const report_facts *f, const infer_result *found,
+static page page_of(const report_facts *f, const infer_result *found, const infer_context *of,
                     const infer_description *about, const char *methods, const trace *bound)
 {
     return (page){.fact = f->fact,
@@ -295,19 +306,20 @@ static page page_of(const report_facts *f, const infer_result *found,
                   .bound = bound,
                   .rooting = about->rooting,
                   .methods = methods,
+                  .models = of->models,
                   .rounds =
                       json_object_get(found->facts, has_chains(found) ? "chain_rounds" : "rounds")};
 }
 
-int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
-                     const infer_description *about)
+int infer_result_report(buffer *out, const infer_result *found, const infer_context *of,
+                        const infer_description *about)
 {
     const trace none = {0};
     report_facts f;
     buffer methods;
-    describe(&f, j, found, about);
-    describe_methods(&methods, j, found, about);
-    const page p = page_of(&f, found, about, methods.text, &none);
+    describe(&f, of, found, about);
+    describe_methods(&methods, of, found, about);
+    const page p = page_of(&f, found, of, about, methods.text, &none);
     int status = page_text(out, &p);
     if (!status)
         status = buffer_status(&methods);
@@ -316,19 +328,19 @@ int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
 }
 
 /* <prefix>.report.txt and .html */
-static int write_page(const infer_job *j, const infer_result *found, const infer_description *about,
-                      const char *prefix, diag *d)
+static int write_page(const infer_result *found, const infer_context *of,
+                      const infer_description *about, const char *prefix, diag *d)
 {
     trace bound = {0};
     report_facts f;
     buffer methods;
     char *metrics = NULL;
-    describe(&f, j, found, about);
+    describe(&f, of, found, about);
     int status = asprintf(&metrics, "%s.metrics.jsonl", prefix) < 0
                      ? ART_ERR_NOMEM
                      : trace_read(&bound, metrics, OBJECTIVE);
-    describe_methods(&methods, j, found, about);
-    const page p = page_of(&f, found, about, methods.text, &bound);
+    describe_methods(&methods, of, found, about);
+    const page p = page_of(&f, found, of, about, methods.text, &bound);
     if (!status)
         status = buffer_status(&methods);
     if (!status)
@@ -339,13 +351,11 @@ static int write_page(const infer_job *j, const infer_result *found, const infer
     return status;
 }
 
-int infer_job_write(infer_job *j, const infer_result *found, const infer_description *about,
-                    const char *prefix, diag *d)
+int infer_result_write(const infer_result *found, const infer_context *of,
+                       const infer_description *about, const char *prefix, diag *d)
 {
     const posterior *p = &found->evaluation.posterior;
-    int status = infer_job_has_model(j) ? write_model(j, about, prefix, d) : remove_model(prefix);
-    if (!status)
-        status = sample_write(prefix, p, about->rooting, d);
+    int status = sample_write(prefix, p, about->rooting, d);
     const tree_rows rows = {(size_t)p->count, p->decision, p->length, NULL};
     const summary_options summary = {.kind = CONSENSUS_MAJORITY,
                                      .errors =
@@ -356,14 +366,17 @@ int infer_job_write(infer_job *j, const infer_result *found, const infer_descrip
         status = parameters_write(prefix, p, d);
     if (!status)
         status = summary_write(prefix, &p->trees, &p->splits, &summary, d);
-    return status ? status : write_page(j, found, about, prefix, d);
+    if (!status)
+        status = of->models ? model_table_write(prefix, of->models, d)
+                            : remove_file(prefix, MODEL_TABLE_SUFFIX);
+    return status ? status : write_page(found, of, about, prefix, d);
 }
 
-json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model)
+json_t *infer_result_json(const infer_result *found, const infer_context *of, const char *model)
 {
     char prior[BRANCH_PRIOR_STRING_SIZE];
-    json_t *results = evaluation_json(&found->evaluation, j->set.evaluation.particles);
-    branch_prior_print(prior, j->set.prior);
+    json_t *results = evaluation_json(&found->evaluation, of->settings->evaluation.particles);
+    branch_prior_print(prior, of->settings->prior);
     if (results && (json_object_set_new(results, "model", json_string(model)) ||
                     json_object_set_new(results, "branch_prior", json_string(prior)) ||
                     json_object_update(results, found->facts))) {
@@ -371,4 +384,31 @@ json_t *infer_job_results(const infer_job *j, const infer_result *found, const c
         return NULL;
     }
     return results;
+}
+
+static infer_context context_of(const infer_job *j)
+{
+    return (infer_context){.data = j->data, .settings = &j->set, .model = &j->model, .n_models = 1};
+}
+
+int infer_job_report(buffer *out, const infer_job *j, const infer_result *found,
+                     const infer_description *about)
+{
+    const infer_context of = context_of(j);
+    return infer_result_report(out, found, &of, about);
+}
+
+int infer_job_write(infer_job *j, const infer_result *found, const infer_description *about,
+                    const char *prefix, diag *d)
+{
+    const infer_context of = context_of(j);
+    int status =
+        infer_job_has_model(j) ? write_model(j, about, prefix, d) : infer_remove_model(prefix);
+    return status ? status : infer_result_write(found, &of, about, prefix, d);
+}
+
+json_t *infer_job_results(const infer_job *j, const infer_result *found, const char *model)
+{
+    const infer_context of = context_of(j);
+    return infer_result_json(found, &of, model);
 }

@@ -16,6 +16,7 @@
 #include "jobs/job_parts.h"
 #include "jobs/dataset.h"
 #include "results/evaluation.h"
+#include "results/model_table.h"
 #include "subst/free_model.h"
 #include "train/objective.h"
 #include "train/trainer.h"
@@ -66,6 +67,27 @@ typedef struct infer_description {
     const char *settings;   /* a JSON object, for the model file; NULL: the prior alone */
     const rooting *rooting; /* of the trees in the files; NULL: unrooted */
 } infer_description;
+
+/* What the files of a result depend on besides the result. All borrowed. */
+typedef struct infer_context {
+    const dataset *data;
+    const infer_settings *settings;
+    const free_model *model; /* [n_models] that were considered */
+    int n_models;
+    const model_table *models; /* that were compared; NULL if there was one model only */
+} infer_context;
+
+/* Writes all files but the trained model, or adds the text of the report to out, or makes the
+ * results for <prefix>.json (a new object, NULL if memory is short); those of a job below are
+ * these. */
+int infer_result_write(const infer_result *found, const infer_context *of,
+                       const infer_description *about, const char *prefix, diag *d);
+int infer_result_report(buffer *out, const infer_result *found, const infer_context *of,
+                        const infer_description *about);
+json_t *infer_result_json(const infer_result *found, const infer_context *of, const char *model);
+
+/* Removes the model file of earlier results with this prefix, if there is one. */
+int infer_remove_model(const char *prefix);
 
 /* The suffixes of the files other than <prefix>.json; NULL at the end. */
 extern const char *const INFER_SUFFIXES[];

@@ -66,7 +66,7 @@ static const struct {
       "sequences. Lectures on Mathematics in the Life Sciences 17: 57-86."}},
 };
 
-enum { MOST_CITED = 8 };
+enum { MOST_CITED = 8, PRIOR_SIZE = 128 };
 
 typedef struct citations {
     const reference *cited[MOST_CITED];
@@ -94,17 +94,47 @@ static void write_model(buffer *out, citations *c, const char *model)
     }
 }
 
-/* The priors of estimated parameters, as a sentence. */
-static void write_priors(buffer *out, const free_model *m)
+/* An average over models, all of which have the same prior probability. */
+static void write_models(buffer *out, const model_table *t)
 {
-    char text[128];
-    if (!m->n_free)
-        return;
-    buffer_text(out, " Parameters of the substitution model were estimated together with the tree, "
-                     "with the priors ");
-    for (int i = 0; free_model_prior_text(text, sizeof text, m, i); i++)
-        buffer_printf(out, "%s%s", i ? ", " : "", text);
-    buffer_char(out, '.');
+    buffer_printf(out,
+                  "as an average over %d substitution models of equal prior probability, each "
+                  "weighted by its marginal likelihood (the most probable was %s, with a posterior "
+                  "probability of ",
+                  t->count, t->row[0].name);
+    buffer_fixed(out, t->row[0].probability, 2);
+    buffer_char(out, ')');
+}
+
+/* Whether one of the first n models has a prior with this text. */
+static bool is_said(const char *prior, const free_model *m, int n)
+{
+    char text[PRIOR_SIZE];
+    for (int k = 0; k < n; k++)
+        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++)
+            if (strcmp(text, prior) == 0)
+                return true;
+    return false;
+}
+
+/* The priors of estimated parameters, as a sentence; each once. */
+static void write_priors(buffer *out, const free_model *m, int n)
+{
+    char text[PRIOR_SIZE];
+    bool has_begun = false;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++) {
+            if (is_said(text, m, k))
+                continue;
+            buffer_text(out, has_begun
+                                 ? ", "
+                                 : " Parameters of the substitution model were estimated together "
+                                   "with the tree, with the priors ");
+            buffer_text(out, text);
+            has_begun = true;
+        }
+    if (has_begun)
+        buffer_char(out, '.');
 }
 
 static void write_way(buffer *out, citations *c, methods_way way)
@@ -165,11 +195,14 @@ void methods_write(buffer *out, const methods_facts *f)
                   f->alignment->n_taxa, f->alignment->n_sites, art_version());
     cite(out, &c, &PROGRAM);
     buffer_char(out, ' ');
-    write_model(out, &c, f->model);
+    if (f->models && f->models->count > 1)
+        write_models(out, f->models);
+    else
+        write_model(out, &c, f->model);
     buffer_printf(
         out, ", with a uniform prior on unrooted topologies and the prior %s on branch lengths.",
         f->prior);
-    write_priors(out, f->free);
+    write_priors(out, f->free, f->n_models);
     write_way(out, &c, f->way);
     write_results(out, f);
     buffer_printf(out, " The seed was %llu.\n\n", (unsigned long long)f->seed);

@@ -5,6 +5,7 @@
 
 #include "base/buffer.h"
 #include "results/evaluation.h"
+#include "results/model_table.h"
 #include "seq/alignment.h"
 #include "subst/free_model.h"
 #include "tree/rooting.h"
@@ -16,7 +17,9 @@ typedef struct methods_facts {
     const alignment *alignment;
     const char *model;      /* the substitution model as text (subst/model_string.h) */
     const char *prior;      /* of the branch lengths, as text (subst/branch_prior_string.h) */
-    const free_model *free; /* parameters that are estimated, with their priors */
+    const free_model *free; /* [n_models] parameters that are estimated, with their priors */
+    int n_models;
+    const model_table *models; /* that were averaged over; NULL: one model */
     methods_way way;
     uint64_t seed;
     const evaluation *evaluation;

@@ -14,8 +14,8 @@ const char MODEL_TABLE_SUFFIX[] = ".models.tsv";
 static const char *const STATUS[] = {"run", "screened", "not reached"};
 
 enum { FIGURES = 4, FIGURE_SIZE = 32 };
-static const char *const KEY[FIGURES] = {"screened_log_evidence", "log_evidence",
-                                         "log_evidence_se", "probability"};
+static const char *const KEY[FIGURES] = {"screened_log_evidence", "log_evidence", "log_evidence_se",
+                                         "probability"};
 static const char *const TITLE[FIGURES] = {"one tree", "log evidence", "s.e.", "probability"};
 
 static double figure(const model_row *r, int i)

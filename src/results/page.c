@@ -155,9 +155,13 @@ static int put_parameters(buffer *out, const posterior *p)
     buffer_printf(out, "Parameters\n  %-10s %10s %10s %10s %23s %8s\n", "", "mean", "sd", "median",
                   "95 % HPD interval", "ESS");
     for (int k = 0; k < p->n_columns; k++)
-        buffer_printf(out, "  %-10s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", row[k].name,
-                      row[k].mean, row[k].deviation, row[k].median, row[k].low, row[k].high,
-                      row[k].ess);
+        if (isnan(row[k].median)) /* too few rows of the sample have it */
+            buffer_printf(out, "  %-10s %10.4g %10.3g %10s  %10s %10s %8.0f\n", row[k].name,
+                          row[k].mean, row[k].deviation, "-", "-", "-", row[k].ess);
+        else
+            buffer_printf(out, "  %-10s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", row[k].name,
+                          row[k].mean, row[k].deviation, row[k].median, row[k].low, row[k].high,
+                          row[k].ess);
     for (int k = 0; k < p->n_columns; k++)
         if (row[k].share < 1)
             buffer_printf(out, "  %s is given the models that have it, of probability %.4f\n",

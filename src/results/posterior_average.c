@@ -10,7 +10,15 @@
 #include <string.h>
 
 /* What a column can be, in the order in which columns come. */
-enum { TREE_LENGTH, KAPPA, RATES, FREQUENCIES = RATES + N_RATES, ALPHA = FREQUENCIES + 4, P_INVARIANT, N_VALUES };
+enum {
+    TREE_LENGTH,
+    KAPPA,
+    RATES,
+    FREQUENCIES = RATES + N_RATES,
+    ALPHA = FREQUENCIES + 4,
+    P_INVARIANT,
+    N_VALUES
+};
 
 /* Names of exchange rates and frequencies are those of GTR (free_model_columns). */
 typedef struct column_list {
@@ -49,8 +57,8 @@ static void row_numbers(double number[N_VALUES], const posterior_part *part, int
 static void value_name(char name[PARAMETER_NAME_SIZE], int value)
 {
     static const char *const NAME[N_VALUES] = {
-        "TL",        "kappa",     "r(A<->C)", "r(A<->G)", "r(A<->T)", "r(C<->G)", "r(C<->T)",
-        "r(G<->T)", "pi(A)", "pi(C)", "pi(G)",     "pi(T)",     "alpha",    "pinvar"};
+        "TL",       "kappa", "r(A<->C)", "r(A<->G)", "r(A<->T)", "r(C<->G)", "r(C<->T)",
+        "r(G<->T)", "pi(A)", "pi(C)",    "pi(G)",    "pi(T)",    "alpha",    "pinvar"};
     snprintf(name, PARAMETER_NAME_SIZE, "%s", NAME[value]);
 }
 

@@ -1,4 +1,5 @@
-/* model_list.h: several substitution models as one text: model strings (model_string.h) separated by
+/* model_list.h: several substitution models as one text: model strings (model_string.h) separated
+ * by
  * ',' outside braces. "auto" stands for JC, K80, F81, HKY, SYM and GTR, each without rates among
  * sites, with +I, with +G4 and with +I+G4.
  *

@@ -11,13 +11,16 @@
 #include "collapsed/sampler.h"
 #include "density/model_file.h"
 #include "jobs/infer_job.h"
+#include "jobs/model_average.h"
 #include "results/page.h"
 #include "subst/branch_prior_string.h"
+#include "subst/model_list.h"
 #include "subst/prior_string.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum { DRAWN_TAXA = 64 }; /* a larger tree does not fit on a screen */
 
@@ -41,6 +44,7 @@ typedef struct settings {
     dataset_settings data;
     int method;
     const char *model;
+    const char *models; /* to be averaged over; NULL: one model */
     const char *priors;
     prior_settings prior;
     collapsed_options collapsed;
@@ -136,7 +140,11 @@ static const option OPTIONS[] = {
     OPTION_TEXT(
         settings, model, "-m --model", OPTIONAL, "MODEL",
         "substitution model, such as GTR+I+G4: parameters are estimated, except those given as "
-        "numbers in braces, as in HKY{2.5}+F+G4{0.5}"),
+        "numbers in braces, as in HKY{2.5}+F+G4{0.5}; auto: an average over 24 models"),
+    OPTION_TEXT(settings, models, "--model-average", EXPERT, "MODELS",
+                "average over these models, each with its posterior probability by its evidence, "
+                "instead of one model: such as HKY+G4,GTR+G4, or auto for JC, K80, F81, HKY, SYM "
+                "and GTR, each also with +I, +G4 and +I+G4; models of no weight are not run"),
     OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
@@ -168,21 +176,10 @@ static const option OPTIONS[] = {
     OPTION_END,
 };
 
-static const char *const FILES[] = {".metrics.jsonl",
-                                    ".model.safetensors",
-                                    ".trees",
-                                    ".trace.tsv",
-                                    ".p",
-                                    ".t",
-                                    ".trprobs",
-                                    ".contree",
-                                    ".con.tre",
-                                    ".map.nwk",
-                                    ".splits.tsv",
-                                    ".report.txt",
-                                    ".report.html",
-                                    ".json",
-                                    NULL};
+static const char *const FILES[] = {
+    ".metrics.jsonl", ".model.safetensors", ".trees",   ".trace.tsv", ".p",          ".t",
+    ".trprobs",       ".contree",           ".con.tre", ".map.nwk",   ".splits.tsv", ".models.tsv",
+    ".report.txt",    ".report.html",       ".json",    NULL};
 
 /* What a user wants to see first: the tree and the evidence. */
 static int say_results(session *s, const evaluation *e, const rooting *r)
@@ -360,11 +357,104 @@ static int run_job(program_run *p, const dataset *data, const free_model *model,
     return status;
 }
 
+/* The list of models to average over; NULL if there is one model. */
+static const char *model_list(const settings *o)
+{
+    return strcasecmp(o->model, MODEL_LIST_AUTO) == 0 ? MODEL_LIST_AUTO : o->models;
+}
+
+static int check_average(session *s, const settings *o)
+{
+    if (!model_list(o))
+        return ART_OK;
+    if (o->models && options_given(&s->options, "--model"))
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "-m %s and --model-average %s: models are either one or several -- leave "
+                          "one of the options out",
+                          o->model, o->models);
+    if (o->method == INFER_VBPI)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--method vbpi has no average over models -- leave --method out, or give "
+                          "one model by -m");
+    return ART_OK;
+}
+
+static int write_average(program_run *p, const model_average *average, const infer_result *found,
+                         const settings *o, const rooting *r)
+{
+    session *s = p->session;
+    const infer_context *of = model_average_context(average);
+    char title[MODEL_AVERAGE_TITLE], *settings_text = program_run_settings(p);
+    model_average_title(title, average);
+    const infer_description about = {o->data.alignment, title, settings_text, r};
+    int status = settings_text ? infer_remove_model(s->prefix) : ART_ERR_NOMEM;
+    if (!status)
+        status = infer_result_write(found, of, &about, s->prefix, &s->diag);
+    free(settings_text);
+    return status ? status : program_run_end(p, infer_result_json(found, of, title));
+}
+
+/* The table of models, as in the report. */
+static int say_models(session *s, const model_table *t)
+{
+    buffer text;
+    buffer_init(&text);
+    model_table_text(&text, t);
+    int status = buffer_status(&text);
+    log_info(&s->log, "\n%s", text.text);
+    buffer_free(&text);
+    return status;
+}
+
+static int run_average(program_run *p, const dataset *data, const free_model *model, int n,
+                       branch_prior prior, const settings *o, const rooting *r)
+{
+    session *s = p->session;
+    const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
+    char prior_text[BRANCH_PRIOR_STRING_SIZE];
+    model_average *average = NULL;
+    infer_result found = {0};
+    log_info(&s->log, "models: %d, of equal prior probability", n);
+    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    int status = model_average_create(&average, data, model, n, &plan, p->threads);
+    if (!status)
+        status = program_run_drive(p, model_average_run(average));
+    if (!status)
+        status = model_average_finish(average, &found);
+    if (!status) {
+        evaluation_say_verdict(s, &found.evaluation);
+        say_table(s, &found);
+        rooting_warn(s, r, &found.evaluation.posterior.splits);
+        status = write_average(p, average, &found, o, r);
+    }
+    if (!status)
+        status = say_results(s, &found.evaluation, r);
+    if (!status)
+        status = say_models(s, model_average_context(average)->models);
+    infer_result_free(&found);
+    model_average_free(average);
+    return status;
+}
+
+/* One model, or several. */
+static int read_models(free_model **model, int *n, session *s, const dataset *data,
+                       const settings *o)
+{
+    if (model_list(o))
+        return model_list_parse(model, n, model_list(o), o->priors, &data->alignment, &s->diag);
+    *n = 1;
+    *model = calloc(1, sizeof **model);
+    int status = *model ? free_model_read(*model, o->model, o->priors, &data->alignment, &s->diag)
+                        : ART_ERR_NOMEM;
+    return status ? status : check_method(s, *model, o);
+}
+
 static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
     dataset data = {0};
-    free_model model;
+    free_model *model = NULL;
+    int n_models = 0;
     branch_prior prior;
     program_run p = {0};
     rooting root = {0};
@@ -375,20 +465,22 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = settle_method(s, o);
     if (!status)
+        status = check_average(s, o);
+    if (!status)
         status = dataset_open(&data, &o->data, &s->diag);
     if (!status)
-        status = free_model_read(&model, o->model, o->priors, &data.alignment, &s->diag);
-    if (!status)
-        status = check_method(s, &model, o);
+        status = read_models(&model, &n_models, s, &data, o);
     if (!status)
         status = rooting_open(&root, &o->rooting, &data.taxa, &s->diag);
     if (!status)
         status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
                                   o->method == INFER_COLLAPSED, dataset_identity(&data));
     if (!status && !p.is_finished)
-        status = run_job(&p, &data, &model, prior, o, &root);
+        status = model_list(o) ? run_average(&p, &data, model, n_models, prior, o, &root)
+                               : run_job(&p, &data, model, prior, o, &root);
     program_run_close(&p);
     rooting_free(&root);
+    free(model);
     dataset_free(&data);
     return status;
 }
