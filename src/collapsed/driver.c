@@ -154,7 +154,8 @@ static bool is_diffuse(const collapsed_run *c)
         return true;
     return n->starts >= r->set.search.starts &&
            (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
-            n->expanded >= c->set.route.expansions);
+            (n->expanded >= c->set.route.expansions &&
+             tree_search_unexpanded(r->search) > rounds_open_share(r)));
 }
 
 static int create_chains(collapsed_run *c)

@@ -74,12 +74,26 @@ double rounds_answer_draws(const rounds *c)
     return set->least_network * set->least_passes * SAMPLER_REPEATS * c->set.sampler.particles;
 }
 
+double rounds_open_share(const rounds *c)
+{
+    return c->problem->free.n_free ? c->set.route.open : 0;
+}
+
+/* Whether the first search has found nearly all there is, though it has not ended: the draws will
+ * show what is missing, and later searches look for it. */
+static bool is_nearly_whole(const rounds *c, int64_t expanded)
+{
+    return c->n_rounds == 0 && expanded >= c->set.route.expansions &&
+           tree_search_unexpanded(c->search) <= rounds_open_share(c);
+}
+
 static int explore(rounds *c)
 {
     int done = 0;
     const int64_t expanded = tree_search_counts(c->search)->expanded - c->expanded_before;
     int status = ART_OK;
-    if (expanded >= c->set.rounds.expansions || (c->finish_now && c->table.count > 0))
+    if (expanded >= c->set.rounds.expansions || (c->finish_now && c->table.count > 0) ||
+        is_nearly_whole(c, expanded))
         done = 1;
     else
         status = tree_search_advance(c->search, &done);

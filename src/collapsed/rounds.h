@@ -100,6 +100,10 @@ void rounds_free(rounds *c); /* NULL is fine */
  * so many. */
 double rounds_answer_draws(const rounds *c);
 
+/* The share of the weight in trees that the first search has not expanded, up to which the table is
+ * taken to hold the posterior. */
+double rounds_open_share(const rounds *c);
+
 /* A piece of work. */
 int rounds_advance(rounds *c, diag *d);
 

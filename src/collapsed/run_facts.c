@@ -46,6 +46,13 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
                  format_items(count, sizeof count,
                               (uint64_t)tree_search_counts(r->search)->expanded, "tree", "trees"),
                  INSTEAD);
+    else if (!is_cut && tree_search_counts(r->search)->expanded >= r->set.route.expansions &&
+             r->n_rounds == 0)
+        snprintf(text, RUN_WORDS,
+                 "The posterior is concentrated (trees around which the search has not looked have "
+                 "%.1g of the weight found): a table of %s holds nearly all of it.",
+                 tree_search_unexpanded(r->search),
+                 format_items(count, sizeof count, r->table.count, "tree", "trees"));
     else
         snprintf(text, RUN_WORDS,
                  is_cut ? "The search did not come to an end, so whether the posterior is "

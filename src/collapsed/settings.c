@@ -108,6 +108,7 @@ static const final_settings FINAL = {
 static const route_settings ROUTE = {
     .table_taxa = 110,
     .expansions = 6000,
+    .open = 0.05,
     .starts = 8,
     .start_batch = 2,
     .search_share = 0.3,

@@ -172,7 +172,10 @@ typedef struct final_settings {
 /* Which way the posterior is found: by a table of trees, or by chains and a density of clades. */
 typedef struct route_settings {
     int table_taxa;     /* with more taxa: chains, once there are starts */
-    int64_t expansions; /* of trees in the first search: if it has not ended by then, chains */
+    int64_t expansions; /* of trees in the first search: if it has not ended by then .. */
+    double open;        /* .. and trees that were not expanded have more of the weight: chains. Only
+                           with free parameters, whose likelihoods cost most; otherwise 0: on DS8
+                           under JC chains take 24 s and the table 4 min */
     int starts;      /* climbs where it is chains from the beginning: for them to choose from .. */
     int start_batch; /* .. in pieces of so many */
     double search_share; /* of a time limit: so long the first search may take */
