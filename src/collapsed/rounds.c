@@ -79,11 +79,11 @@ double rounds_open_share(const rounds *c)
     return c->problem->free.n_free ? c->set.route.open : 0;
 }
 
-/* Whether the first search has found nearly all there is, though it has not ended: the draws will
+/* Whether a search has found nearly all there is, though it has not ended: the draws will
  * show what is missing, and later searches look for it. */
 static bool is_nearly_whole(const rounds *c, int64_t expanded)
 {
-    return c->n_rounds == 0 && expanded >= c->set.route.expansions &&
+    return expanded >= c->set.route.expansions &&
            tree_search_unexpanded(c->search) <= rounds_open_share(c);
 }
 
