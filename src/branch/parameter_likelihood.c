@@ -1,0 +1,297 @@
+#include "branch/parameter_likelihood.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "branch/length_scale.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_STEPS = 200,       /* of the search in z: ten dimensions need twenty or thirty */
+    MOST_TRIALS = 20,       /* of parts of a step that do not lead uphill */
+    MOST_LENGTH_STEPS = 40, /* on one branch at a time */
+};
+static const double LONGEST_STEP = 1;      /* of one coordinate */
+static const double SMALL_STEP = 0.1;      /* share of y: a Newton step of less is the last */
+static const double LENGTH_SHARE = 0.01;   /* tolerance of the lengths, as a share of that of z */
+static const double SUFFICIENT = 1e-4;     /* share of its promise that a step must keep */
+
+int parameter_likelihood_create(parameter_likelihood **out, const branch_posterior *p)
+{
+    *out = NULL;
+    parameter_likelihood *q = mem_zeros(1, sizeof *q);
+    if (!q)
+        return ART_ERR_NOMEM;
+    const size_t edges = (size_t)p->n_edges;
+    int status;
+    if ((status = branch_posterior_view(&q->view, p)) ||
+        (status = branch_solver_create(&q->solver, &q->view)) ||
+        (status = parameter_slopes_create(&q->slopes, &q->view)))
+        goto out;
+    q->by_length = mem_zeros(2 * edges, sizeof *q->by_length);
+    status = q->by_length ? ART_OK : ART_ERR_NOMEM;
+    if (status)
+        goto out;
+    q->start = q->by_length + edges;
+    free_model_bounds(q->low, q->high, &p->free);
+    parameter_likelihood_forget(q);
+    *out = q;
+    return ART_OK;
+out:
+    parameter_likelihood_free(q);
+    return status;
+}
+
+void parameter_likelihood_free(parameter_likelihood *q)
+{
+    if (!q)
+        return;
+    branch_solver_free(q->solver);
+    parameter_slopes_free(q->slopes);
+    branch_posterior_view_free(&q->view);
+    free(q->by_length);
+    free(q);
+}
+
+static double within(double x, double low, double high)
+{
+    return fmin(fmax(x, low), high);
+}
+
+/* Newton steps in y on the branch above v, whose two partials are current. A maximum lies between
+ * the last point where log L rose and the last where it fell; a step that leaves these halves the
+ * interval instead. Returns the gain predicted for the first step; 0 at an edge that the branch
+ * would leave. */
+static double improve(branch_solver *s, int32_t v, double enough)
+{
+    const double shortest = sqrt(LIKELIHOOD_SHORTEST), longest = sqrt(LIKELIHOOD_LONGEST);
+    double low = shortest, high = longest, predicted = 0;
+    double y = within(sqrt(length_scale_length(s->branch[v].cbrt_length)), low, high);
+    branch_edge_set(&s->edge, &s->down[v], branch_outside(s, v));
+    for (int i = 0; i < MOST_LENGTH_STEPS; i++) {
+        double l[2];
+        branch_edge_slopes(l, &s->edge, length_scale_x(y * y));
+        const double slope = 2 * y * l[0], second = 2 * l[0] + 4 * y * y * l[1];
+        if ((y <= shortest && slope <= 0) || (y >= longest && slope >= 0) || slope == 0)
+            break;
+        if (slope > 0)
+            low = y;
+        else
+            high = y;
+        double next = second < 0 ? y - slope / second : slope > 0 ? 4 * y : y / 4;
+        next = within(next, fmax(y / 16, shortest), fmin(4 * y, longest));
+        if ((next <= low && low > shortest) || (next >= high && high < longest))
+            next = sqrt(low * high);
+        const double gain = fabs(slope * (next - y)) / 2;
+        if (i == 0)
+            predicted = gain;
+        const int is_last = second < 0 && (fabs(next - y) <= SMALL_STEP * y || gain < enough);
+        y = next;
+        if (is_last)
+            break;
+    }
+    branch_solver_set_branch(s, v, length_scale_x(y * y));
+    return predicted;
+}
+
+/* Every branch once; returns the gain predicted. */
+static double sweep(branch_solver *s, double enough)
+{
+    const branch_posterior *p = s->problem;
+    double gain = 0;
+    for (int i = 0; i < 2 * p->n_edges; i++) {
+        const int32_t v = s->tour[i];
+        if (v >= 0) {
+            if (s->tree.parent[v] != 0)
+                branch_solver_join(s, v, 1);
+            gain += improve(s, v, enough);
+        } else if (~v >= p->n_taxa) {
+            branch_solver_join(s, ~v, 0);
+        }
+    }
+    return gain;
+}
+
+/* phi and its gradient at z, the lengths fitted from q->start. */
+static int evaluate(parameter_likelihood *q, const double *z)
+{
+    branch_solver *s = q->solver;
+    const branch_posterior *p = &q->view;
+    const int32_t top = s->tree.child[0][0];
+    const double enough = q->tolerance / p->n_edges / 10;
+    model_slopes by_model;
+    double gain = HUGE_VAL;
+    branch_posterior_move(&q->view, z);
+    branch_solver_move(s, q->start); /* with the transitions of the new model */
+    if (!isfinite(branch_solver_value(s)))
+        return ART_ERR_NUMERIC;
+    for (int i = 0; i < p->set.sweeps && gain >= q->tolerance; i++)
+        gain = sweep(s, enough);
+    branch_solver_refresh(s);
+    branch_edge_set(&s->edge, &s->down[top], branch_outside(s, top));
+    q->log_likelihood = branch_edge_log_likelihood(&s->edge, s->branch[top].cbrt_length);
+    q->evaluations++;
+    parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
+    free_model_likelihood_gradient(q->slope, &p->free, z, &by_model);
+    memcpy(q->z, z, (size_t)p->free.n_free * sizeof *z);
+    return isfinite(q->log_likelihood) ? ART_OK : ART_ERR_NUMERIC;
+}
+
+/* The lengths of the solver are where the next evaluation starts. */
+static void keep_lengths(parameter_likelihood *q)
+{
+    for (int e = 0; e < q->view.n_edges; e++)
+        q->start[e] = q->solver->branch[edge_node(e, q->view.n_taxa)].cbrt_length;
+}
+
+void parameter_likelihood_forget(parameter_likelihood *q)
+{
+    const int n = q->view.free.n_free;
+    for (int i = 0; i < n * n; i++)
+        q->inverse[i] = i % (n + 1) ? 0 : PARAMETER_ROUGH;
+    q->is_rough = 1;
+}
+
+/* What a step teaches, with the change y of the slopes downhill (Broyden, Fletcher, Goldfarb,
+ * Shanno); nothing where phi is not concave along it. The first one also shows the size of the
+ * inverse, step y / y y. */
+static void learn(parameter_likelihood *q, const double *step, const double *y)
+{
+    const int n = q->view.free.n_free;
+    double *inverse = q->inverse, along = 0, square = 0, spread = 0, turned[FREE_MOST];
+    for (int i = 0; i < n; i++) {
+        along += step[i] * y[i];
+        square += y[i] * y[i];
+    }
+    if (!(along > 0 && isfinite(square / along)))
+        return;
+    for (int i = 0; i < n && q->is_rough; i++)
+        inverse[i * (n + 1)] = along / square;
+    q->is_rough = 0;
+    for (int i = 0; i < n; i++) {
+        turned[i] = 0;
+        for (int j = 0; j < n; j++)
+            turned[i] += inverse[i * n + j] * y[j];
+        spread += y[i] * turned[i];
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            inverse[i * n + j] += (1 + spread / along) * step[i] * step[j] / along -
+                                  (turned[i] * step[j] + step[i] * turned[j]) / along;
+}
+
+/* step = inverse slope over the coordinates that are not held at an edge, none longer than
+ * LONGEST_STEP and none beyond its edges; returns the gain that it promises, slope step / 2. */
+static double propose(double *step, const parameter_likelihood *q)
+{
+    const int n = q->view.free.n_free;
+    double gain = 0, longest = 0;
+    int is_held[FREE_MOST];
+    for (int i = 0; i < n; i++)
+        is_held[i] = q->slope[i] > 0 ? q->z[i] >= q->high[i] : q->z[i] <= q->low[i];
+    for (int i = 0; i < n; i++) {
+        step[i] = 0;
+        for (int j = 0; j < n && !is_held[i]; j++)
+            step[i] += is_held[j] ? 0 : q->inverse[i * n + j] * q->slope[j];
+        longest = fmax(longest, fabs(step[i]));
+    }
+    for (int i = 0; i < n; i++) {
+        step[i] *= longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
+        step[i] = within(q->z[i] + step[i], q->low[i], q->high[i]) - q->z[i];
+        gain += q->slope[i] * step[i] / 2;
+    }
+    return gain;
+}
+
+/* Goes from q->z a part of the step, uphill: all of it, or as much as a parabola through what is
+ * known has its top at. *gained is what that brought, 0 if nothing of it leads uphill. promise is
+ * half the slope along the step. */
+static int go_uphill(parameter_likelihood *q, double *gained, const double *step, double promise)
+{
+    const int n = q->view.free.n_free;
+    const double before = q->log_likelihood;
+    double from[FREE_MOST], z[FREE_MOST], part = 1;
+    memcpy(from, q->z, sizeof from);
+    keep_lengths(q);
+    for (int i = 0; i < MOST_TRIALS; i++) {
+        for (int k = 0; k < n; k++)
+            z[k] = within(from[k] + part * step[k], q->low[k], q->high[k]);
+        const int status = evaluate(q, z);
+        *gained = q->log_likelihood - before;
+        if (!status && *gained >= SUFFICIENT * part * promise)
+            return ART_OK;
+        const double top = promise * part * part / (2 * promise * part - *gained);
+        part = status ? part / 10 : within(top, part / 10, part / 2);
+    }
+    *gained = 0;
+    return evaluate(q, from);
+}
+
+/* From q->z, which has been evaluated, to the top. */
+static int climb(parameter_likelihood *q, double tolerance)
+{
+    const int n = q->view.free.n_free;
+    double step[FREE_MOST], slope[FREE_MOST], from[FREE_MOST], y[FREE_MOST], gained = 0;
+    int status = ART_OK;
+    for (int i = 0; i < MOST_STEPS && n > 0 && !status; i++) {
+        double promise = propose(step, q);
+        if (!q->is_rough && !(promise > 0)) { /* an edge cut the step: it leads downhill */
+            parameter_likelihood_forget(q);
+            promise = propose(step, q);
+        }
+        if (!(promise >= tolerance))
+            break;
+        memcpy(from, q->z, sizeof from);
+        memcpy(slope, q->slope, sizeof slope);
+        status = go_uphill(q, &gained, step, promise);
+        if (status || (gained <= 0 && q->is_rough))
+            break; /* rounding, or the tolerance of the lengths */
+        if (gained <= 0) {
+            parameter_likelihood_forget(q);
+            continue;
+        }
+        for (int k = 0; k < n; k++) {
+            step[k] = q->z[k] - from[k];
+            y[k] = slope[k] - q->slope[k];
+        }
+        learn(q, step, y);
+    }
+    return status;
+}
+
+/* Evaluates z, with lengths from `length`. */
+static int begin(parameter_likelihood *q, const int32_t *decision, const double *length,
+                 const double *z, double tolerance)
+{
+    double inside[FREE_MOST];
+    for (int k = 0; k < q->view.free.n_free; k++)
+        inside[k] = within(z[k], q->low[k], q->high[k]);
+    q->tolerance = tolerance;
+    branch_solver_set(q->solver, decision, length);
+    keep_lengths(q);
+    return evaluate(q, inside);
+}
+
+int parameter_likelihood_find(parameter_likelihood *q, const int32_t *decision, double *length,
+                              double *z, double tolerance)
+{
+    int status = begin(q, decision, length, z, LENGTH_SHARE * tolerance);
+    if (!status)
+        status = climb(q, tolerance);
+    if (status)
+        return status;
+    branch_solver_lengths(length, q->solver);
+    memcpy(z, q->z, (size_t)q->view.free.n_free * sizeof *z);
+    return ART_OK;
+}
+
+int parameter_likelihood_fit(parameter_likelihood *q, const int32_t *decision, double *length,
+                             const double *z, double tolerance)
+{
+    const int status = begin(q, decision, length, z, tolerance);
+    if (!status)
+        branch_solver_lengths(length, q->solver);
+    return status;
+}
