@@ -11,19 +11,9 @@
 #include <string.h>
 
 static const char *const MODELS[] = {
-    "JC",
-    "JC+G4",
-    "JC+I",
-    "K80",
-    "HKY+F{0.3,0.2,0.1,0.4}+G4{0.7}",
-    "HKY",
-    "F81+I+G4",
-    "TN93+G2",
-    "SYM+I",
-    "TVM+G4",
-    "GTR",
-    "GTR+G4",
-    "GTR+I+G4",
+    "JC",  "JC+G4",    "JC+I",     "K80",   "HKY+F{0.3,0.2,0.1,0.4}+G4{0.7}",
+    "HKY", "F81+I+G4", "TN93+G2",  "SYM+I", "TVM+G4",
+    "GTR", "GTR+G4",   "GTR+I+G4",
 };
 enum { N_MODELS = sizeof MODELS / sizeof *MODELS, MOST_EDGES = 32 };
 
@@ -36,7 +26,8 @@ static free_model free_of(const char *text)
 }
 
 /* The prior must not matter: it is a strange one. */
-static void init(branch_posterior *p, parameter_likelihood **q, const alignment *a, const char *text)
+static void init(branch_posterior *p, parameter_likelihood **q, const alignment *a,
+                 const char *text)
 {
     const free_model f = free_of(text);
     check_status(branch_posterior_init_free(p, a, NULL, &f, branch_prior_exponential(1e4)));
@@ -167,9 +158,9 @@ static void two_sequences_have_a_closed_form(void **state)
     double all = 0, changed[3] = {0};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 4; j++) {
-            const int k = 4 * i + j, kind = i == j           ? SAME
+            const int k = 4 * i + j, kind = i == j         ? SAME
                                             : (i ^ j) == 2 ? TRANSITIONS
-                                                             : TRANSVERSIONS;
+                                                           : TRANSVERSIONS;
             data.alignment.state[k] = (uint8_t)(1 << i);
             data.alignment.state[PATTERNS + k] = (uint8_t)(1 << j);
             data.alignment.state[2 * PATTERNS + k] = STATE_ANY;

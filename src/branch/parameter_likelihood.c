@@ -13,10 +13,10 @@ enum {
     MOST_TRIALS = 20,       /* of parts of a step that do not lead uphill */
     MOST_LENGTH_STEPS = 40, /* on one branch at a time */
 };
-static const double LONGEST_STEP = 1;      /* of one coordinate */
-static const double SMALL_STEP = 0.1;      /* share of y: a Newton step of less is the last */
-static const double LENGTH_SHARE = 0.01;   /* tolerance of the lengths, as a share of that of z */
-static const double SUFFICIENT = 1e-4;     /* share of its promise that a step must keep */
+static const double LONGEST_STEP = 1;    /* of one coordinate */
+static const double SMALL_STEP = 0.1;    /* share of y: a Newton step of less is the last */
+static const double LENGTH_SHARE = 0.01; /* tolerance of the lengths, as a share of that of z */
+static const double SUFFICIENT = 1e-4;   /* share of its promise that a step must keep */
 
 int parameter_likelihood_create(parameter_likelihood **out, const branch_posterior *p)
 {

@@ -39,9 +39,9 @@ typedef struct parameter_likelihood {
     double inverse[FREE_MOST * FREE_MOST]; /* [p][p] of minus the second derivatives of phi, as far
                                               as searches have learned them .. */
     int is_rough;                          /* .. which they have not yet */
-    double log_likelihood; /* phi at z */
-    double tolerance;      /* of the lengths, in nats */
-    int evaluations;       /* of phi, since create */
+    double log_likelihood;                 /* phi at z */
+    double tolerance;                      /* of the lengths, in nats */
+    int evaluations;                       /* of phi, since create */
 } parameter_likelihood;
 
 /* The problem is borrowed; it may have no free parameters. */
