@@ -26,8 +26,8 @@ static void init(branch_posterior *p, problem *data, const char *text, double ra
     free_model_at(&truth, &f, z);
     check_status(simulate_sites(data->alignment.state, data->decision, data->length, N_TAXA, &truth,
                                 SITES, seed, NULL));
-    check_status(branch_posterior_init_free(p, &data->alignment, NULL, &f,
-                                            branch_prior_exponential(rate)));
+    check_status(
+        branch_posterior_init_free(p, &data->alignment, NULL, &f, branch_prior_exponential(rate)));
 }
 
 /* Optimises all trees of the problem from its lengths, or from others. */

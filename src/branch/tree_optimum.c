@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double ROUGH = 0.01;         /* tolerance of the searches that are compared, in nats */
-static const double LONGER = 8;           /* times the lengths, to look for a long tree from */
-static const double EQUAL = 0.1;          /* length where nothing is known */
-static const double LEAST = 1e-6;         /* lengths to start with: from 0 the way is long .. */
-static const double MOST = 10;            /* .. and from where all is saturated there is none */
+static const double ROUGH = 0.01; /* tolerance of the searches that are compared, in nats */
+static const double LONGER = 8;   /* times the lengths, to look for a long tree from */
+static const double EQUAL = 0.1;  /* length where nothing is known */
+static const double LEAST = 1e-6; /* lengths to start with: from 0 the way is long .. */
+static const double MOST = 10;    /* .. and from where all is saturated there is none */
 
 /* Rates among sites to start from: alpha; p_invariant as a share of that of free_model_start, which
  * is half of the constant sites. */

@@ -17,9 +17,8 @@ enum { BATCH = 64 }; /* trees optimised at a time */
 
 const option OPTIMISE_OPTIONS[] = {
     OPTION_CHOICE(optimise_settings, criterion, "--criterion", OPTIONAL, "likelihood|posterior",
-                  "what --optimise maximises: the likelihood, or the posterior density under "
-                  "--branch-prior and --prior"),
-    OPTION_TEXT(optimise_settings, priors, "--prior", OPTIONAL, "PRIORS",
+                  "what --optimise maximises"),
+    OPTION_TEXT(optimise_settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
     OPTION_END,

@@ -40,20 +40,17 @@ static const option OPTIONS[] = {
     OPTION_FILES(settings, trees, "TREES", REQUIRED,
                  "tree files: Newick or NEXUS, gzipped or not; - is standard input"),
     OPTION_TEXT(settings, model, "-m --model", REQUIRED, "MODEL",
-                "substitution model, for example HKY{2.5}+F+G4{0.5}; with --optimise, what has no "
-                "numbers is estimated, as in HKY+G4"),
+                "substitution model, such as HKY{2.5}+F+G4{0.5}"),
     OPTION_HEADING("What to compute"),
     OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
     OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
     OPTION_FLAG(settings, gradient, "--gradient", OPTIONAL,
-                "print a second table with the derivatives with respect to the branch lengths"),
+                "print a second table, of derivatives by the branch lengths"),
     OPTION_FLAG(settings, optimise, "--optimise | --optimize", OPTIONAL,
-                "find the best branch lengths and parameters of every tree, print these, and write "
-                "the trees to PREFIX.optimised.nwk"),
+                "find the best branch lengths and parameters of every tree"),
     OPTION_INCLUDE(settings, optimum, OPTIMISE_OPTIONS),
-    OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
-    OPTION_HEADING("Running"),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
@@ -305,22 +302,18 @@ const command evaluate_command = {
     .name = "evaluate",
     .summary = "log-likelihood, log prior and parsimony scores of given trees, or their optimum",
     .description =
-        "Prints one line per tree, numbered consecutively over all files: log-likelihood, log "
-        "prior, and the parsimony scores with gaps as missing data and as a fifth state. The log "
-        "prior is that of the branch lengths (--branch-prior); "
-        "it does not include the uniform prior on topologies, which is the same for all trees with "
-        "the same number of taxa. Trees without branch lengths get only parsimony scores; their "
-        "other columns are NA. Polytomies are resolved by branches of length 0. With --gradient, a "
-        "second table follows after an empty line: for "
-        "every branch, the number of the tree, the taxa on the smaller side of the split, the "
-        "branch length, and the derivative of the log-likelihood with respect to it. "
-        "With --optimise, branch lengths and those parameters of the model that have no numbers "
-        "are estimated for every tree, by maximum likelihood or, with --criterion posterior, as "
-        "the mode of the posterior density on the scale on which infer works, that of cube roots. "
-        "Lengths in the files are only where the search starts. The table then has the "
-        "log-likelihood, the log prior of branch lengths and parameters, the tree length TL, the "
+        "Prints one line per tree, numbered over all files: log-likelihood, log prior of the "
+        "branch "
+        "lengths (not of the topology), and parsimony scores with gaps as missing data and as a "
+        "fifth state. Trees without branch lengths have NA in the first two. Polytomies are "
+        "resolved by branches of length 0. With --gradient, a second table has the number of the "
+        "tree, the taxa on the smaller side of a branch, its length, and the derivative of the "
+        "log-likelihood. With --optimise, branch lengths and parameters without numbers are "
+        "estimated for every tree, by maximum likelihood or, with --criterion posterior, as the "
+        "mode of the posterior density of their cube roots, infer's scale. The table then has the "
+        "log-likelihood, the log prior of lengths and parameters, the tree length TL, the "
         "parameters, and the model with all its numbers, as -m takes it; the trees are written to "
-        "PREFIX.optimised.nwk, in the same order.",
+        "PREFIX.optimised.nwk. They must be resolved.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
