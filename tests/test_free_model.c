@@ -449,7 +449,7 @@ static void bounds_hold_all_models(void **state)
                 z[j] = side ? 1.1 * high[j] : is_root(&f, j) ? 0.9 * low[j] : 1.1 * low[j];
                 stated_of(beyond, &f, z);
                 for (int l = 0; l < f.n_free; l++)
-                    check_close(here[l], beyond[l], 1e-12);
+                    check_close(here[l], beyond[l], 2e-6); /* the edge is that far inside */
             }
         }
     }

@@ -70,6 +70,8 @@ static void check_maximum(const parameter_likelihood *q, const problem *data, co
     const free_model *f = &q->view.free;
     const int edges = data->n_edges;
     double slope[MOST_EDGES], other[FREE_MOST], aside[MOST_EDGES];
+    double low[FREE_MOST], high[FREE_MOST];
+    free_model_bounds(low, high, f);
     const double top = reference(slope, data, f, length, z);
     check_near(q->log_likelihood, top, 1e-8);
     for (int e = 0; e < edges; e++) {
@@ -89,11 +91,11 @@ static void check_maximum(const parameter_likelihood *q, const problem *data, co
         double value[2];
         memcpy(other, z, sizeof other);
         for (int side = 0; side < 2; side++) {
-            other[k] = fmin(fmax(z[k] + (side ? h : -h), q->low[k]), q->high[k]);
+            other[k] = fmin(fmax(z[k] + (side ? h : -h), low[k]), high[k]);
             value[side] = reference(NULL, data, f, length, other);
             assert_true(value[side] <= top + 1e-8);
         }
-        if (z[k] - h > q->low[k] && z[k] + h < q->high[k])
+        if (z[k] - h > low[k] && z[k] + h < high[k])
             check_near((value[1] - value[0]) / (2 * h), 0, 2e-3);
     }
 }

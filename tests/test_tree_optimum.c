@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_TAXA = 8, EDGES = 2 * N_TAXA - 3, SITES = 400, TREES = 5 };
+enum { N_TAXA = 8, EDGES = 2 * N_TAXA - 3, SITES = 400, TREES = 3 };
 
 static void init(branch_posterior *p, problem *data, const char *text, double rate, uint32_t seed)
 {

@@ -36,6 +36,11 @@ int parameter_likelihood_create(parameter_likelihood **out, const branch_posteri
         goto out;
     q->start = q->by_length + edges;
     free_model_bounds(q->low, q->high, &p->free);
+    for (int k = 0; k < p->free.n_free; k++)
+        if ((q->is_root[k] = q->low[k] > 0)) {
+            q->low[k] = pow(q->low[k], 1.5);
+            q->high[k] = pow(q->high[k], 1.5);
+        }
     parameter_likelihood_forget(q);
     *out = q;
     return ART_OK;
@@ -114,15 +119,18 @@ static double sweep(branch_solver *s, double enough)
     return gain;
 }
 
-/* phi and its gradient at z, the lengths fitted from q->start. */
-static int evaluate(parameter_likelihood *q, const double *z)
+/* phi and its gradient at u, the lengths fitted from q->start. */
+static int evaluate(parameter_likelihood *q, const double *u)
 {
     branch_solver *s = q->solver;
     const branch_posterior *p = &q->view;
+    double z[FREE_MOST];
     const int32_t top = s->tree.child[0][0];
     const double enough = q->tolerance / p->n_edges / 10;
     model_slopes by_model;
     double gain = HUGE_VAL;
+    for (int k = 0; k < p->free.n_free; k++)
+        z[k] = q->is_root[k] ? cbrt(u[k] * u[k]) : u[k];
     branch_posterior_move(&q->view, z);
     branch_solver_move(s, q->start); /* with the transitions of the new model */
     if (!isfinite(branch_solver_value(s)))
@@ -135,7 +143,11 @@ static int evaluate(parameter_likelihood *q, const double *z)
     q->evaluations++;
     parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
     free_model_likelihood_gradient(q->slope, &p->free, z, &by_model);
-    memcpy(q->z, z, (size_t)p->free.n_free * sizeof *z);
+    for (int k = 0; k < p->free.n_free; k++) {
+        q->slope[k] *= q->is_root[k] ? 2 / (3 * sqrt(z[k])) : 1; /* dz/du */
+        q->z[k] = z[k];
+        q->u[k] = u[k];
+    }
     return isfinite(q->log_likelihood) ? ART_OK : ART_ERR_NUMERIC;
 }
 
@@ -190,7 +202,7 @@ static double propose(double *step, const parameter_likelihood *q)
     double gain = 0, longest = 0;
     int is_held[FREE_MOST];
     for (int i = 0; i < n; i++)
-        is_held[i] = q->slope[i] > 0 ? q->z[i] >= q->high[i] : q->z[i] <= q->low[i];
+        is_held[i] = q->slope[i] > 0 ? q->u[i] >= q->high[i] : q->u[i] <= q->low[i];
     for (int i = 0; i < n; i++) {
         step[i] = 0;
         for (int j = 0; j < n && !is_held[i]; j++)
@@ -199,26 +211,26 @@ static double propose(double *step, const parameter_likelihood *q)
     }
     for (int i = 0; i < n; i++) {
         step[i] *= longest > LONGEST_STEP ? LONGEST_STEP / longest : 1;
-        step[i] = within(q->z[i] + step[i], q->low[i], q->high[i]) - q->z[i];
+        step[i] = within(q->u[i] + step[i], q->low[i], q->high[i]) - q->u[i];
         gain += q->slope[i] * step[i] / 2;
     }
     return gain;
 }
 
-/* Goes from q->z a part of the step, uphill: all of it, or as much as a parabola through what is
+/* Goes from q->u a part of the step, uphill: all of it, or as much as a parabola through what is
  * known has its top at. *gained is what that brought, 0 if nothing of it leads uphill. promise is
  * half the slope along the step. */
 static int go_uphill(parameter_likelihood *q, double *gained, const double *step, double promise)
 {
     const int n = q->view.free.n_free;
     const double before = q->log_likelihood;
-    double from[FREE_MOST], z[FREE_MOST], part = 1;
-    memcpy(from, q->z, sizeof from);
+    double from[FREE_MOST], u[FREE_MOST], part = 1;
+    memcpy(from, q->u, sizeof from);
     keep_lengths(q);
     for (int i = 0; i < MOST_TRIALS; i++) {
         for (int k = 0; k < n; k++)
-            z[k] = within(from[k] + part * step[k], q->low[k], q->high[k]);
-        const int status = evaluate(q, z);
+            u[k] = within(from[k] + part * step[k], q->low[k], q->high[k]);
+        const int status = evaluate(q, u);
         *gained = q->log_likelihood - before;
         if (!status && *gained >= SUFFICIENT * part * promise)
             return ART_OK;
@@ -229,7 +241,7 @@ static int go_uphill(parameter_likelihood *q, double *gained, const double *step
     return evaluate(q, from);
 }
 
-/* From q->z, which has been evaluated, to the top. */
+/* From q->u, which has been evaluated, to the top. */
 static int climb(parameter_likelihood *q, double tolerance)
 {
     const int n = q->view.free.n_free;
@@ -243,7 +255,7 @@ static int climb(parameter_likelihood *q, double tolerance)
         }
         if (!(promise >= tolerance))
             break;
-        memcpy(from, q->z, sizeof from);
+        memcpy(from, q->u, sizeof from);
         memcpy(slope, q->slope, sizeof slope);
         status = go_uphill(q, &gained, step, promise);
         if (status || (gained <= 0 && q->is_rough))
@@ -253,7 +265,7 @@ static int climb(parameter_likelihood *q, double tolerance)
             continue;
         }
         for (int k = 0; k < n; k++) {
-            step[k] = q->z[k] - from[k];
+            step[k] = q->u[k] - from[k];
             y[k] = slope[k] - q->slope[k];
         }
         learn(q, step, y);
@@ -267,7 +279,7 @@ static int begin(parameter_likelihood *q, const int32_t *decision, const double 
 {
     double inside[FREE_MOST];
     for (int k = 0; k < q->view.free.n_free; k++)
-        inside[k] = within(z[k], q->low[k], q->high[k]);
+        inside[k] = within(q->is_root[k] ? z[k] * sqrt(z[k]) : z[k], q->low[k], q->high[k]);
     q->tolerance = tolerance;
     branch_solver_set(q->solver, decision, length);
     keep_lengths(q);

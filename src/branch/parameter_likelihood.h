@@ -6,7 +6,9 @@
  * by a quasi-Newton method (BFGS) inside the box of free_model_bounds: a coordinate at an edge that
  * phi would leave is held there. Lengths are fitted by sweeps of Newton steps in y = sqrt(b): for
  * k changes on a branch of n sites log L is nearly k log b - n b, which is concave in y and, for
- * k = 0, a parabola with its maximum at 0.
+ * k = 0, a parabola with its maximum at 0. For the same reason the steps of parameters whose
+ * coordinate is the cube root of a ratio are made in u, its square root: the way to a rate of 0 is
+ * short.
  *
  *     parameter_likelihood *q;
  *     status = parameter_likelihood_create(&q, &problem);             one per thread
@@ -34,14 +36,16 @@ typedef struct parameter_likelihood {
     double *by_length; /* [E] of log L at the maximum */
     double *start;     /* [E] cube roots of lengths from which a trial step sets out */
     double z[FREE_MOST];
-    double slope[FREE_MOST]; /* of phi at z */
-    double low[FREE_MOST], high[FREE_MOST];
-    double inverse[FREE_MOST * FREE_MOST]; /* [p][p] of minus the second derivatives of phi, as far
-                                              as searches have learned them .. */
-    int is_rough;                          /* .. which they have not yet */
-    double log_likelihood;                 /* phi at z */
-    double tolerance;                      /* of the lengths, in nats */
-    int evaluations;                       /* of phi, since create */
+    double u[FREE_MOST];                    /* the same: z^(3/2) of cube roots, z of others */
+    double slope[FREE_MOST];                /* of phi by u */
+    double low[FREE_MOST], high[FREE_MOST]; /* of u */
+    int is_root[FREE_MOST];                 /* which are cube roots: those that must be positive */
+    double inverse[FREE_MOST * FREE_MOST];  /* [p][p] of minus the second derivatives by u, as far
+                                               as searches have learned them .. */
+    int is_rough;                           /* .. which they have not yet */
+    double log_likelihood;                  /* phi at z */
+    double tolerance;                       /* of the lengths, in nats */
+    int evaluations;                        /* of phi, since create */
 } parameter_likelihood;
 
 /* The problem is borrowed; it may have no free parameters. */

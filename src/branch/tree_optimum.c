@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double ROUGH = 0.01; /* tolerance of the searches that are compared, in nats */
-static const double LONGER = 8;   /* times the lengths, to look for a long tree from */
-static const double EQUAL = 0.1;  /* length where nothing is known */
-static const double LEAST = 1e-6; /* lengths to start with: from 0 the way is long .. */
-static const double MOST = 10;    /* .. and from where all is saturated there is none */
+#define ROUGH  1e-3 /* tolerance of the searches that are compared, in nats */
+#define SAME   0.02 /* nats that fits of the lengths of one maximum may differ by */
+#define LONGER 8.0  /* times the lengths, to look for a long tree from */
+#define EQUAL  0.1  /* length where nothing is known */
+#define LEAST  1e-6 /* lengths to start with: from 0 the way is long .. */
+#define MOST   10.0 /* .. and from where all is saturated there is none */
 
 /* Rates among sites to start from: alpha; p_invariant as a share of that of free_model_start, which
  * is half of the constant sites. */
@@ -95,22 +96,26 @@ static void compare(worker *w, optimum_job *job, const branch_posterior *p, doub
         memcpy(w->inverse, w->likelihood->inverse, sizeof w->inverse);
 }
 
-/* Fits the lengths at w->z, from w->length. */
-static void fit(worker *w, optimum_job *job, const branch_posterior *p)
+/* Fits the lengths at w->z, from w->length; returns what is maximised there, NaN if nothing was
+ * found. */
+static double fit(worker *w, optimum_job *job, const branch_posterior *p)
 {
     if (w->likelihood) {
         parameter_likelihood *q = w->likelihood;
-        if (!parameter_likelihood_fit(q, job->decision, w->length, w->z, ROUGH))
-            compare(w, job, p, q->log_likelihood, q->log_likelihood);
-        return;
+        if (parameter_likelihood_fit(q, job->decision, w->length, w->z, ROUGH))
+            return (double)NAN;
+        compare(w, job, p, q->log_likelihood, q->log_likelihood);
+        return q->log_likelihood;
     }
     branch_solver *s = w->mode->solver;
     branch_posterior_move(&w->mode->view, w->z);
     branch_solver_set(s, job->decision, w->length);
     if (branch_solver_mode(s, ROUGH))
-        return;
+        return (double)NAN;
     branch_solver_lengths(w->length, s);
-    compare(w, job, p, s->log_density + free_model_log_prior(&p->free, w->z), s->log_likelihood);
+    const double value = s->log_density + free_model_log_prior(&p->free, w->z);
+    compare(w, job, p, value, s->log_likelihood);
+    return value;
 }
 
 /* Searches for both, from w->length and w->z. */
@@ -151,27 +156,43 @@ static void search_rates(worker *w, optimum_job *job, const branch_posterior *p,
     search(w, job, p, ROUGH);
 }
 
+/* Fits the lengths from w->length at the parameters of the start and, if that leads to a maximum
+ * that is not among seen [n], searches from there. */
+static void search_lengths(worker *w, optimum_job *job, const branch_posterior *p, double *seen,
+                           int n)
+{
+    free_model_start(w->z, &p->free);
+    seen[n] = fit(w, job, p);
+    int is_new = !isnan(seen[n]);
+    for (int i = 0; i < n; i++)
+        is_new &= !(fabs(seen[i] - seen[n]) < SAME);
+    if (is_new)
+        search(w, job, p, ROUGH);
+}
+
 static void run_job(void *context, int task, int index)
 {
+    static const double EQUAL_LENGTHS[] = {EQUAL, LEAST, MOST};
+    enum { N_EQUAL = sizeof EQUAL_LENGTHS / sizeof *EQUAL_LENGTHS };
     tree_optimum *t = context;
     const branch_posterior *p = t->problem;
     optimum_job *job = &t->job[task];
     worker *w = &t->worker[index];
+    double seen[N_EQUAL + 2];
     if (w->likelihood)
         parameter_likelihood_forget(w->likelihood);
-    free_model_start(job->z, &p->free);
     take(w, job, p->n_edges, 1);
     job->status = ART_ERR_NUMERIC; /* until there is something */
-    fit(w, job, p);
-    for (int e = 0; e < p->n_edges; e++)
-        w->length[e] = EQUAL;
-    fit(w, job, p);
+    search_lengths(w, job, p, seen, 0);
+    for (int i = 0; i < N_EQUAL; i++) {
+        for (int e = 0; e < p->n_edges; e++)
+            w->length[e] = EQUAL_LENGTHS[i];
+        search_lengths(w, job, p, seen, i + 1);
+    }
     if (job->status)
         return;
     take(w, job, p->n_edges, LONGER);
-    fit(w, job, p);
-    take(w, job, p->n_edges, 1);
-    search(w, job, p, ROUGH);
+    search_lengths(w, job, p, seen, N_EQUAL + 1);
     if (p->free.alpha_free) {
         search_rates(w, job, p, UNEQUAL, LONGER);
         if (p->free.p_invariant_free)

@@ -9,9 +9,9 @@
  *     tree_optimum_free(t);
  *
  * Both are local searches, and there may be several maxima. So lengths are first fitted, at the
- * parameters of free_model_start, from those given, from equal ones and from a tree 8 times as
- * long, and the best are taken. Then parameters are searched for from there and, if rates differ
- * among sites, also from
+ * parameters of free_model_start, from those given, from equal ones, short, usual and long, and
+ * from a tree 8 times as long as the best. From each maximum that this finds parameters are
+ * searched for and, if rates differ among sites, once more from the best with
  *
  *     very unequal rates, few invariant sites         and a tree 8 times as long
  *     nearly equal rates, many invariant sites        with +I+G

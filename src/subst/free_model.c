@@ -444,18 +444,20 @@ double free_model_stated_prior(const free_model *f, const double *z)
 
 void free_model_bounds(double *low, double *high, const free_model *f)
 {
+    const double inside = 1e-6; /* of the limits: at the edge slopes are not yet those of a clip */
+    const double limit = RATIO_LIMIT - inside;
     for (int k = 0; k < f->n_free; k++) {
         const int root = is_cube_root(f, k);
-        low[k] = root ? exp(-RATIO_LIMIT / 3) : -RATIO_LIMIT;
-        high[k] = root ? exp(RATIO_LIMIT / 3) : RATIO_LIMIT;
+        low[k] = root ? exp(-limit / 3) : -limit;
+        high[k] = root ? exp(limit / 3) : limit;
     }
     if (f->alpha_free) { /* log alpha, or log v, which is -log alpha without invariant sites */
-        low[alpha_at(f)] = log(ALPHA_MIN);
-        high[alpha_at(f)] = log(ALPHA_MAX);
+        low[alpha_at(f)] = log(ALPHA_MIN) + inside;
+        high[alpha_at(f)] = log(ALPHA_MAX) - inside;
     }
     if (f->p_invariant_free) {
         low[p_invariant_at(f)] = 1e-3;
-        high[p_invariant_at(f)] = exp(P_LIMIT_HIGH / 3);
+        high[p_invariant_at(f)] = exp((P_LIMIT_HIGH - inside) / 3);
     }
 }
 
