@@ -11,8 +11,10 @@
 enum {
     MOST_STEPS = 200,       /* of the search in z: ten dimensions need twenty or thirty */
     MOST_TRIALS = 20,       /* of parts of a step that do not lead uphill */
+    SLOW = 8,               /* sweeps after which to look where they lead */
     MOST_LENGTH_STEPS = 40, /* on one branch at a time */
 };
+static const double FLAT = 1000;         /* times a promise made before anything is learned */
 static const double LONGEST_STEP = 1;    /* of one coordinate */
 static const double SMALL_STEP = 0.1;    /* share of y: a Newton step of less is the last */
 static const double LENGTH_SHARE = 0.01; /* tolerance of the lengths, as a share of that of z */
@@ -30,11 +32,12 @@ int parameter_likelihood_create(parameter_likelihood **out, const branch_posteri
         (status = branch_solver_create(&q->solver, &q->view)) ||
         (status = parameter_slopes_create(&q->slopes, &q->view)))
         goto out;
-    q->by_length = mem_zeros(2 * edges, sizeof *q->by_length);
+    q->by_length = mem_zeros(3 * edges, sizeof *q->by_length);
     status = q->by_length ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
     q->start = q->by_length + edges;
+    q->earlier = q->start + edges;
     free_model_bounds(q->low, q->high, &p->free);
     for (int k = 0; k < p->free.n_free; k++)
         if ((q->is_root[k] = q->low[k] > 0)) {
@@ -119,6 +122,58 @@ static double sweep(branch_solver *s, double enough)
     return gain;
 }
 
+/* y of branch e. */
+static double root_length(const parameter_likelihood *q, int e)
+{
+    return sqrt(length_scale_length(q->solver->branch[edge_node(e, q->view.n_taxa)].cbrt_length));
+}
+
+/* Branches that can stand for each other, such as short neighbours, move together, a little in each
+ * sweep: goes on in the direction of the last ones, from q->earlier, twice as far each time, while
+ * that leads uphill. */
+static void go_on(parameter_likelihood *q)
+{
+    branch_solver *s = q->solver;
+    const int edges = q->view.n_edges;
+    double best = branch_solver_value(s), far = 0;
+    for (double next = 1; next < 1e4; next *= 2) {
+        for (int e = 0; e < edges; e++) {
+            const double y = root_length(q, e), step = (next - far) * q->earlier[e];
+            const double to = within(y + step, sqrt(LIKELIHOOD_SHORTEST), sqrt(LIKELIHOOD_LONGEST));
+            q->by_length[e] = s->branch[edge_node(e, q->view.n_taxa)].cbrt_length;
+            branch_solver_set_branch(s, edge_node(e, q->view.n_taxa), length_scale_x(to * to));
+        }
+        const double value = branch_solver_value(s);
+        if (!(value > best)) {
+            branch_solver_move(s, q->by_length); /* back */
+            branch_solver_value(s);
+            return;
+        }
+        best = value;
+        far = next;
+    }
+}
+
+/* Sweeps until they promise less than the tolerance. */
+static void fit_lengths(parameter_likelihood *q)
+{
+    const branch_posterior *p = &q->view;
+    const double enough = q->tolerance / p->n_edges / 10;
+    double gain = HUGE_VAL, left = HUGE_VAL;
+    for (int i = 0; i < p->set.sweeps && left >= q->tolerance; i++) {
+        const double before = gain;
+        const int is_slow = i % SLOW == SLOW - 1;
+        for (int e = 0; e < p->n_edges && is_slow; e++)
+            q->earlier[e] = -root_length(q, e);
+        gain = sweep(q->solver, enough);
+        left = gain / (1 - fmin(gain / before, 0.99)); /* of a geometric series */
+        for (int e = 0; e < p->n_edges && is_slow; e++)
+            q->earlier[e] += root_length(q, e);
+        if (is_slow && left >= q->tolerance)
+            go_on(q);
+    }
+}
+
 /* phi and its gradient at u, the lengths fitted from q->start. */
 static int evaluate(parameter_likelihood *q, const double *u)
 {
@@ -126,17 +181,14 @@ static int evaluate(parameter_likelihood *q, const double *u)
     const branch_posterior *p = &q->view;
     double z[FREE_MOST];
     const int32_t top = s->tree.child[0][0];
-    const double enough = q->tolerance / p->n_edges / 10;
     model_slopes by_model;
-    double gain = HUGE_VAL;
     for (int k = 0; k < p->free.n_free; k++)
         z[k] = q->is_root[k] ? cbrt(u[k] * u[k]) : u[k];
     branch_posterior_move(&q->view, z);
     branch_solver_move(s, q->start); /* with the transitions of the new model */
     if (!isfinite(branch_solver_value(s)))
         return ART_ERR_NUMERIC;
-    for (int i = 0; i < p->set.sweeps && gain >= q->tolerance; i++)
-        gain = sweep(s, enough);
+    fit_lengths(q);
     branch_solver_refresh(s);
     branch_edge_set(&s->edge, &s->down[top], branch_outside(s, top));
     q->log_likelihood = branch_edge_log_likelihood(&s->edge, s->branch[top].cbrt_length);
@@ -241,6 +293,29 @@ static int go_uphill(parameter_likelihood *q, double *gained, const double *step
     return evaluate(q, from);
 }
 
+/* Near 0 the slope by the square root u of a ratio vanishes also if phi rises with the ratio, by
+ * slope / 2u: tries larger ones. Returns whether that led uphill. */
+static int leave_edges(parameter_likelihood *q, double tolerance)
+{
+    static const double away[] = {0.1, 0.03, 0.01};
+    const double before = q->log_likelihood;
+    double from[FREE_MOST], u[FREE_MOST];
+    memcpy(from, q->u, sizeof from);
+    keep_lengths(q);
+    for (int k = 0; k < q->view.free.n_free; k++)
+        for (int i = 0; i < 3 && q->is_root[k]; i++) {
+            const double by_ratio = q->slope[k] / (2 * from[k]);
+            if (from[k] >= away[i] || by_ratio * away[i] * away[i] < tolerance)
+                continue;
+            memcpy(u, from, sizeof u);
+            u[k] = away[i];
+            if (!evaluate(q, u) && q->log_likelihood > before + tolerance)
+                return 1;
+            evaluate(q, from);
+        }
+    return 0;
+}
+
 /* From q->u, which has been evaluated, to the top. */
 static int climb(parameter_likelihood *q, double tolerance)
 {
@@ -253,8 +328,12 @@ static int climb(parameter_likelihood *q, double tolerance)
             parameter_likelihood_forget(q);
             promise = propose(step, q);
         }
-        if (!(promise >= tolerance))
-            break;
+        if (!(promise * (q->is_rough ? FLAT : 1) >= tolerance)) {
+            if (!leave_edges(q, tolerance))
+                break;
+            parameter_likelihood_forget(q);
+            continue;
+        }
         memcpy(from, q->u, sizeof from);
         memcpy(slope, q->slope, sizeof slope);
         status = go_uphill(q, &gained, step, promise);

@@ -35,6 +35,7 @@ typedef struct parameter_likelihood {
     parameter_slopes *slopes;
     double *by_length; /* [E] of log L at the maximum */
     double *start;     /* [E] cube roots of lengths from which a trial step sets out */
+    double *earlier;   /* [E] what the last sweep has changed of sqrt(length) */
     double z[FREE_MOST];
     double u[FREE_MOST];                    /* the same: z^(3/2) of cube roots, z of others */
     double slope[FREE_MOST];                /* of phi by u */
