@@ -1,6 +1,7 @@
 #include "branch/parameter_likelihood.h"
 
 #include "artreeformer.h"
+#include "base/cholesky.h"
 #include "base/mem.h"
 #include "branch/length_scale.h"
 
@@ -10,10 +11,13 @@
 
 enum {
     MOST_STEPS = 200,       /* of the search in z: ten dimensions need twenty or thirty */
+    MOST_LOOKS = 3,         /* at the second derivatives, before a search ends */
     MOST_TRIALS = 20,       /* of parts of a step that do not lead uphill */
     SLOW = 8,               /* sweeps after which to look where they lead */
     MOST_LENGTH_STEPS = 40, /* on one branch at a time */
 };
+static const double PRECISE = 1e-6;      /* a tolerance for which it is worth looking */
+static const double DIFFERENCE = 1e-3;   /* of u, for second derivatives */
 static const double FLAT = 1000;         /* times a promise made before anything is learned */
 static const double LONGEST_STEP = 1;    /* of one coordinate */
 static const double SMALL_STEP = 0.1;    /* share of y: a Newton step of less is the last */
@@ -316,12 +320,49 @@ static int leave_edges(parameter_likelihood *q, double tolerance)
     return 0;
 }
 
+/* Where phi is flat in one direction and steep in another, what steps have taught may promise too
+ * little: takes the second derivatives from differences of slopes. Returns whether there is more to
+ * gain than the tolerance. */
+static int look_again(parameter_likelihood *q, double tolerance)
+{
+    const int n = q->view.free.n_free;
+    double from[FREE_MOST], u[FREE_MOST], slope[FREE_MOST], step[FREE_MOST];
+    double second[FREE_MOST * FREE_MOST], inverse[FREE_MOST * FREE_MOST];
+    int is_fixed[FREE_MOST];
+    memcpy(from, q->u, sizeof from);
+    memcpy(slope, q->slope, sizeof slope);
+    keep_lengths(q);
+    for (int k = 0; k < n; k++) {
+        const double h = from[k] + DIFFERENCE < q->high[k] ? DIFFERENCE : -DIFFERENCE;
+        is_fixed[k] = from[k] - q->low[k] < DIFFERENCE || q->high[k] - from[k] < DIFFERENCE;
+        memcpy(u, from, sizeof u);
+        u[k] += h;
+        if (!is_fixed[k] && evaluate(q, u))
+            is_fixed[k] = 1;
+        for (int j = 0; j < n; j++)
+            second[k * n + j] = (slope[j] - q->slope[j]) / h;
+    }
+    int status = evaluate(q, from);
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j <= k; j++) {
+            const double mean = (second[k * n + j] + second[j * n + k]) / 2;
+            second[k * n + j] = second[j * n + k] = !is_fixed[k] && !is_fixed[j] ? mean
+                                                    : j == k ? 1 / PARAMETER_ROUGH
+                                                             : 0;
+        }
+    if (status || !cholesky_invert(inverse, second, n))
+        return 0;
+    memcpy(q->inverse, inverse, sizeof inverse);
+    q->is_rough = 0;
+    return propose(step, q) >= tolerance;
+}
+
 /* From q->u, which has been evaluated, to the top. */
 static int climb(parameter_likelihood *q, double tolerance)
 {
     const int n = q->view.free.n_free;
     double step[FREE_MOST], slope[FREE_MOST], from[FREE_MOST], y[FREE_MOST], gained = 0;
-    int status = ART_OK;
+    int status = ART_OK, looks = 0;
     for (int i = 0; i < MOST_STEPS && n > 0 && !status; i++) {
         double promise = propose(step, q);
         if (!q->is_rough && !(promise > 0)) { /* an edge cut the step: it leads downhill */
@@ -329,9 +370,10 @@ static int climb(parameter_likelihood *q, double tolerance)
             promise = propose(step, q);
         }
         if (!(promise * (q->is_rough ? FLAT : 1) >= tolerance)) {
-            if (!leave_edges(q, tolerance))
+            if (leave_edges(q, tolerance))
+                parameter_likelihood_forget(q);
+            else if (tolerance > PRECISE || looks++ == MOST_LOOKS || !look_again(q, tolerance))
                 break;
-            parameter_likelihood_forget(q);
             continue;
         }
         memcpy(from, q->u, sizeof from);
