@@ -10,6 +10,10 @@
  * coordinate is the cube root of a ratio are made in u, its square root: the way to a rate of 0 is
  * short.
  *
+ * Flat directions end no search early: sweeps of the lengths that gain little each are continued in
+ * the direction in which they go, and before a precise search ends it looks at the second
+ * derivatives of phi themselves.
+ *
  *     parameter_likelihood *q;
  *     status = parameter_likelihood_create(&q, &problem);             one per thread
  *     parameter_likelihood_forget(q);                                 for a new tree
