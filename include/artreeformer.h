@@ -129,6 +129,15 @@ ART_API const char *art_alignment_name(const art_alignment *a, int i);
 ART_API int art_log_likelihood(double *value, const art_alignment *a, const char *model,
                                const char *newick, art_messages *m);
 
+/* The greatest log p(alignment | tree) of one Newick text over its branch lengths and over those
+ * parameters that the model has no numbers for, as in "GTR+I+G4". Lengths in the text are where the
+ * search starts; it needs none. The tree with the best lengths goes to fitted, and the model with
+ * all its numbers to fitted_model, as art_trees_newick does; 512 bytes have room for any model. The
+ * value is there also if one of them did not fit (ART_ERR_LIMIT). */
+ART_API int art_maximum_likelihood(double *value, char *fitted, size_t size, size_t *length,
+                                   char *fitted_model, size_t model_size, const art_alignment *a,
+                                   const char *model, const char *newick, art_messages *m);
+
 /* Fitch score of one Newick text; gaps are a fifth state, or missing data. */
 ART_API int art_parsimony_score(int64_t *score, const art_alignment *a, int gap_is_state,
                                 const char *newick, art_messages *m);

@@ -1,6 +1,7 @@
 /* The library as a program outside of it sees it: only the public header is included. */
 #include "support/check.h"
 #include "support/files.h"
+#include "support/memory.h"
 #include "support/run.h"
 
 #include "artreeformer.h"
@@ -445,6 +446,64 @@ static void targets_of_one_tree(void **state)
     art_alignment_free(a);
 }
 
+/* What it hands out has the value that it says, which is greater than that of the numbers given; a
+ * text that does not fit is told so, and the value is there all the same. */
+static void the_greatest_likelihood(void **state)
+{
+    (void)state;
+    static const char LENGTHS[] = "((a:0.1,b:0.1):0.1,c:0.1,(d:0.1,e:0.1):0.1);";
+    static const char BARE[] = "((a,b),c,(d,e));";
+    art_alignment *a;
+    art_messages *m;
+    double given, value, again;
+    char tree[512], model[512], other[512];
+    size_t length, shown;
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_messages_create(&m));
+    check_status(art_log_likelihood(&given, a, "HKY{2}+F{0.25,0.25,0.25,0.25}", LENGTHS, m));
+    check_status(art_maximum_likelihood(&value, tree, sizeof tree, &length, model, sizeof model, a,
+                                        "HKY", LENGTHS, m));
+    assert_true(value > given);
+    assert_int_equal(strlen(tree), length);
+    check_status(art_log_likelihood(&again, a, model, tree, m));
+    check_close(again, value, 1e-12);
+    check_status(art_maximum_likelihood(&again, other, sizeof other, NULL, model, sizeof model, a,
+                                        "HKY", BARE, m));
+    check_near(again, value, 1e-6);
+    for (size_t size = 0; size <= length; size += 20) {
+        memset(other, 'x', sizeof other);
+        assert_int_equal(art_maximum_likelihood(&again, other, size, &shown, model, sizeof model, a,
+                                                "HKY", LENGTHS, m),
+                         ART_ERR_LIMIT);
+        assert_true(again == value && shown == length && other[size] == 'x');
+        assert_memory_equal(other, tree, size ? size - 1 : 0);
+    }
+    assert_int_equal(
+        art_maximum_likelihood(&again, tree, sizeof tree, NULL, model, 5, a, "HKY", LENGTHS, m),
+        ART_ERR_LIMIT);
+    assert_string_equal(model, "HKY{");
+    assert_int_equal(art_messages_count(m), 0);
+    assert_int_equal(art_maximum_likelihood(&again, tree, sizeof tree, NULL, model, sizeof model, a,
+                                            "HKZ", LENGTHS, m),
+                     ART_ERR_INPUT);
+    assert_int_equal(art_maximum_likelihood(&again, tree, sizeof tree, NULL, model, sizeof model, a,
+                                            "HKY", "((a,b),c,(d,z));", m),
+                     ART_ERR_MISMATCH);
+    assert_true(art_messages_count(m) >= 2);
+    /* Whatever allocation fails, that is all that is said, and nothing is left behind. */
+    int status = ART_ERR_NOMEM;
+    for (long k = 1; status; k++) {
+        memory_fail_at(k);
+        status = art_maximum_likelihood(&again, tree, sizeof tree, NULL, model, sizeof model, a,
+                                        "HKY", BARE, NULL);
+        memory_fail_at(0);
+        assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+        assert_true(k < 1000);
+    }
+    art_messages_free(m);
+    art_alignment_free(a);
+}
+
 static void failures_leave_nothing(void **state)
 {
     (void)state;
@@ -474,7 +533,8 @@ int main(void)
         IN_FOLDER(from_alignment_to_evidence), IN_FOLDER(collapsed_by_default),
         IN_FOLDER(what_cannot_be_is_refused),  IN_FOLDER(a_density_is_fitted),
         IN_FOLDER(trees_are_scored_and_drawn), IN_FOLDER(targets_of_one_tree),
-        IN_FOLDER(failures_leave_nothing),     IN_FOLDER(draws_have_lengths),
+        IN_FOLDER(the_greatest_likelihood),    IN_FOLDER(failures_leave_nothing),
+        IN_FOLDER(draws_have_lengths),
     };
     return cmocka_run_group_tests_name("api", tests, NULL, NULL);
 }

@@ -188,6 +188,132 @@ static void many_trees(void **state)
     run_free(&two);
 }
 
+/* An alignment that HKY+G4 explains, its tree without lengths, and another tree. */
+static void write_simulated(void)
+{
+    char line[512];
+    snprintf(line, sizeof line,
+             "simulate -n 6 -l 600 --seed 2 --quiet --redo --prefix %s -m "
+             "HKY{3}+F{0.3,0.2,0.1,0.4}+G4{0.6}",
+             scratch_path("sim"));
+    run_well(line);
+    scratch_write("bare.nwk", "((t1,t2),(t3,t4),(t5,t6));\n");
+}
+
+/* The value of a column in line `row`, from 1, of the table; text until the end of the field. */
+static const char *field(const run_result *r, const char *name, int row)
+{
+    const char *at = r->out, *head = r->out;
+    int column = 0;
+    size_t n;
+    while ((n = strcspn(head, "\t\n")) != strlen(name) || strncmp(head, name, n) != 0) {
+        assert_true(head[n] == '\t'); /* else there is no such column */
+        head += n + 1;
+        column++;
+    }
+    for (int i = 0; i < row; i++)
+        at = strchr(at, '\n') + 1;
+    for (int i = 0; i < column; i++)
+        at += strcspn(at, "\t\n") + 1;
+    return at;
+}
+
+static double number(const run_result *r, const char *name, int row)
+{
+    return strtod(field(r, name, row), NULL);
+}
+
+/* What is printed and written can be given back: the model with its numbers and the trees with
+ * their lengths have the log-likelihood of the table, and both are an optimum. */
+static void optima_can_be_given_back(void **state)
+{
+    (void)state;
+    write_simulated();
+    static const char columns[] = "index\tlog_likelihood\tlog_prior\tTL\tkappa\tpi(A)\tpi(C)\tpi(G)"
+                                  "\tpi(T)\talpha\tmodel\n1\t";
+    run_result plain = evaluate("-s @sim.fasta -m HKY{3}+F{0.3,0.2,0.1,0.4}+G4{0.6} @sim.nwk");
+    const double truth = number(&plain, "log_likelihood", 1);
+    run_free(&plain);
+    double value[2];
+    for (int i = 0; i < 2; i++) {
+        run_result r = evaluate(i ? "-s @sim.fasta -m HKY+G4 @sim.nwk @bare.nwk --optimize --redo "
+                                    "--prefix @opt --criterion posterior"
+                                  : "-s @sim.fasta -m HKY+G4 @sim.nwk @bare.nwk --optimise --redo "
+                                    "--prefix @opt");
+        check_run(&r, "--optimise", 0, columns, "model: HKY+FO+G4");
+        assert_true((strstr(r.err, "prior: alpha ~ exponential(1)") != NULL) == i);
+        value[i] = number(&r, "log_likelihood", 1);
+        assert_true(number(&r, "log_likelihood", 2) < value[i]);
+        char line[1024], model[512];
+        snprintf(model, sizeof model, "%.*s", (int)strcspn(field(&r, "model", 1), "\t\n"),
+                 field(&r, "model", 1));
+        snprintf(line, sizeof line, "-s @sim.fasta -m %s @opt.optimised.nwk --gradient", model);
+        run_result again = evaluate(line);
+        check_run(&again, line, 0, HEAD, NULL);
+        check_near(number(&again, "log_likelihood", 1), value[i], 1e-8);
+        /* The log prior adds that of the parameters: Dirichlet(1,1,1,1), beta(1,1), exponential(1).
+         */
+        check_near(number(&r, "log_prior", 1),
+                   number(&again, "log_prior", 1) + log(6) - number(&r, "alpha", 1), 1e-8);
+        const char *at = strstr(again.out, SECOND_HEAD);
+        double total = 0;
+        assert_non_null(at);
+        at += strlen(SECOND_HEAD);
+        for (int e = 0; e < 9; e++, at = strchr(at, '\n') + 1) {
+            double length, slope;
+            assert_int_equal(sscanf(at, "1\t%*s\t%lf\t%lf", &length, &slope), 2);
+            total += length;
+            if (!i) /* 1e-7 nats; second derivatives by sqrt(length) are below 1e4 */
+                check_near(2 * sqrt(length) * slope, 0, 0.05);
+        }
+        check_close(number(&r, "TL", 1), total, 1e-12);
+        run_free(&again);
+        run_free(&r);
+    }
+    assert_true(value[0] > truth && value[0] > value[1]);
+}
+
+/* Without anything free lengths are fitted; priors change the posterior mode and nothing else. */
+static void priors_enter_the_posterior_only(void **state)
+{
+    (void)state;
+    write_simulated();
+    static const char *const options[] = {
+        "-m JC --prior-rate 10",
+        "-m JC --prior-rate 200",
+        "-m JC --prior-rate 10 --criterion posterior",
+        "-m JC --prior-rate 200 --criterion posterior",
+        "-m K80 --prior kappa=beta(1,1) --criterion posterior",
+        "-m K80 --prior kappa=beta(1,500) --criterion posterior",
+    };
+    double value[6], kappa[6] = {0};
+    for (int i = 0; i < 6; i++) {
+        char line[512];
+        snprintf(line, sizeof line, "-s @sim.fasta @sim.nwk --optimise --redo --prefix @opt %s",
+                 options[i]);
+        run_result r = evaluate(line);
+        check_run(&r, line, 0, "index\tlog_likelihood\tlog_prior\tTL\t", NULL);
+        value[i] = number(&r, "log_likelihood", 1);
+        kappa[i] = i < 4 ? 0 : number(&r, "kappa", 1);
+        run_free(&r);
+    }
+    assert_true(value[0] == value[1]);
+    assert_true(value[0] > value[2] && value[2] > value[3]);
+    assert_true(kappa[5] < kappa[4] / 2);
+}
+
+static void optima_are_not_overwritten(void **state)
+{
+    (void)state;
+    write_simulated();
+    run_result r = evaluate("-s @sim.fasta -m JC @bare.nwk --optimise --prefix @kept");
+    check_run(&r, "first", 0, NULL, NULL);
+    run_free(&r);
+    r = evaluate("-s @sim.fasta -m JC @bare.nwk --optimise --prefix @kept");
+    check_run(&r, "second", 3, NULL, "kept.optimised.nwk|results exist");
+    run_free(&r);
+}
+
 typedef struct refusal {
     const char *arguments, *words;
 } refusal;
@@ -199,7 +325,15 @@ static void what_cannot_be_evaluated(void **state)
     scratch_write("negative.nwk", "((a:0.1,b:0.1):0.1,c:-0.2,d:0.3);\n");
     scratch_write("noT.fasta", ">d\nACG\n>a\nACG\n>b\nACG\n>c\nACG\n");
     static const refusal table[] = {
-        {"-s @a.fasta -m HKY+G4 @t.nwk", "'HKY+G4':1:4: error: |kappa"},
+        {"-s @a.fasta -m HKY+G4 @t.nwk", "'HKY+G4':1:4: error: |kappa|--optimise finds"},
+        {"-s @a.fasta -m JC @t.nwk --criterion posterior", "--criterion needs --optimise"},
+        {"-s @a.fasta -m JC @t.nwk --prefix x", "--prefix needs --optimise"},
+        {"-s @a.fasta -m JC @t.nwk --prior alpha=exponential(2)", "--prior needs --optimise"},
+        {"-s @a.fasta -m JC+G4 @t.nwk --optimise --prior alpha=exponential(2)",
+         "add --criterion posterior"},
+        {"-s @a.fasta -m JC @t.nwk --optimise --gradient", "--gradient and --optimise"},
+        {"-s @a.fasta -m JC @t.nwk --optimise --criterion likely", "--criterion"},
+        {"-s @a.fasta -m JC+R4 @t.nwk --optimise", "'JC+R4':1:4: error: 'R4' is not supported"},
         {"-s @a.fasta -m JC+R4 @t.nwk", "'JC+R4':1:4: error: 'R4' is not supported"},
         {"-s @noT.fasta -m F81+F @t.nwk", "base T does not occur"},
         {"-s @a.fasta @t.nwk", "-m MODEL is missing"},
@@ -225,6 +359,9 @@ int main(void)
         cmocka_unit_test(the_gradient),
         cmocka_unit_test(no_gradient_of_the_impossible),
         cmocka_unit_test(many_trees),
+        cmocka_unit_test(optima_can_be_given_back),
+        cmocka_unit_test(priors_enter_the_posterior_only),
+        cmocka_unit_test(optima_are_not_overwritten),
         cmocka_unit_test(what_cannot_be_evaluated),
     };
     return cmocka_run_group_tests_name("evaluate", tests, make_scratch, drop_scratch);

@@ -1,5 +1,5 @@
 /* The likelihood against IQ-TREE, where that is installed: random alignments, trees and models,
- * all parameters and branch lengths fixed. IQ-TREE prints four decimals. */
+ * all parameters and branch lengths fixed; and both estimated. IQ-TREE prints four decimals. */
 #include "support/check.h"
 #include "support/files.h"
 #include "support/problem.h"
@@ -81,24 +81,18 @@ static void input_free_all(input_files *f)
     problem_free(&f->p);
 }
 
-/* The number behind `what` in IQ-TREE's report on the files. */
-static double iqtree_number(const input_files *f, const char *model, const char *what)
+/* Runs IQ-TREE on an alignment and a tree, with further options (NULL at the end); the number
+ * behind `what` in its report. */
+static double iqtree_report(const char *sequences, const char *tree, const char *model,
+                            const char *const *options, const char *what)
 {
+    const char *arguments[32] = {"-s",          sequences, "-te", tree, "-m",  model,
+                                 "-keep-ident", "-redo",   "-nt", "1",  "-pre"};
     const char *program = iqtree();
-    const char *const arguments[] = {"-s",
-                                     f->alignment,
-                                     "-te",
-                                     f->tree,
-                                     "-m",
-                                     model,
-                                     "-blfix",
-                                     "-keep-ident",
-                                     "-redo",
-                                     "-nt",
-                                     "1",
-                                     "-pre",
-                                     scratch_path("iqtree"),
-                                     NULL};
+    int n = 11;
+    arguments[n++] = scratch_path("iqtree");
+    while (*options)
+        arguments[n++] = *options++;
     run_result r = run_arguments(&(run_options){.program = program}, arguments);
     check_run(&r, model, 0, NULL, NULL);
     run_free(&r);
@@ -110,6 +104,12 @@ static double iqtree_number(const input_files *f, const char *model, const char 
         fail_msg("no %s in\n%s", what, report);
     free(report);
     return value;
+}
+
+static double iqtree_number(const input_files *f, const char *model, const char *what)
+{
+    static const char *const options[] = {"-blfix", NULL};
+    return iqtree_report(f->alignment, f->tree, model, options, what);
 }
 
 /* A model string that IQ-TREE reads too: it wants the rates relative to GT. */
@@ -205,6 +205,38 @@ static void empirical_frequencies_are_those_of_iqtree(void **state)
     }
 }
 
+/* evaluate --optimise finds what IQ-TREE -te does, or a little more: that ends its search when a
+ * round gains less than -me, and may be some rounds from the top. */
+static void maxima_are_those_of_iqtree(void **state)
+{
+    (void)state;
+    static const char *const MODELS[] = {"JC",     "K80",       "HKY+FO",
+                                         "GTR+FO", "GTR+FO+G4", "GTR+FO+I+G4"};
+    static const char *const options[] = {"-me", "1e-4", "-blmin", "1e-8", NULL};
+    static const char head[] = "\n1\t";
+    char line[2048];
+    iqtree();
+    snprintf(line, sizeof line,
+             "simulate -n 12 -l 1500 --seed 4 --prefix %s -m "
+             "GTR{1,3,0.6,0.8,4,1}+F{0.3,0.2,0.2,0.3}+I{0.3}+G4{0.8} --quiet",
+             scratch_path("sim"));
+    run_well(line);
+    for (size_t k = 0; k < sizeof MODELS / sizeof *MODELS; k++) {
+        const char *sequences = scratch_path("sim.fasta"), *tree = scratch_path("sim.nwk");
+        snprintf(line, sizeof line, "evaluate -s %s -m %s %s --optimise --prefix %s --redo",
+                 sequences, MODELS[k], tree, scratch_path("optimum"));
+        run_result r = run_line(NULL, line);
+        check_run(&r, line, 0, head, NULL);
+        const double ours = strtod(strstr(r.out, head) + strlen(head), NULL);
+        const double theirs =
+            iqtree_report(sequences, tree, MODELS[k], options, "Log-likelihood of the tree:");
+        print_message("%s: %.4f, IQ-TREE %.4f\n", MODELS[k], ours, theirs);
+        check_near(ours, theirs, 0.01);
+        assert_true(ours > theirs - 1e-4);
+        run_free(&r);
+    }
+}
+
 static int make_scratch(void **state)
 {
     (void)state;
@@ -225,6 +257,7 @@ int main(void)
         cmocka_unit_test(equals_iqtree),
         cmocka_unit_test(restricted_models_equal_iqtree),
         cmocka_unit_test(empirical_frequencies_are_those_of_iqtree),
+        cmocka_unit_test(maxima_are_those_of_iqtree),
     };
     return cmocka_run_group_tests_name("iqtree", tests, make_scratch, drop_scratch);
 }

@@ -155,6 +155,36 @@ static void gradients_hold_with_scaling(void **state)
     joint_free(&j);
 }
 
+/* One branch at a time as long as can be, where exponentials of the others vanish: slopes are
+ * finite, and signed differences agree. */
+static void gradients_hold_on_long_branches(void **state)
+{
+    (void)state;
+    joint j;
+    joint_init(&j, "GTR+I+G4", 9, 120, 41);
+    const int edges = j.p.n_edges, n = j.p.free.n_free;
+    for (int e = 0; e < edges; e++) {
+        double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
+        for (int i = 0; i < edges; i++)
+            x[i] = length_scale_x(i == e ? BRANCH_LONGEST : 0.1);
+        some_z(z, &j.p.free, 4);
+        branch_posterior_move(&j.mode->view, z);
+        branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
+        branch_solver_move(j.mode->solver, x);
+        parameter_mode_gradient(j.mode, by_x, by_z, z);
+        for (int i = 0; i < n; i++) {
+            const double h = 1e-5, before = z[i];
+            z[i] = before + h;
+            const double up = density(&j, x, z);
+            z[i] = before - h;
+            const double down = density(&j, x, z);
+            z[i] = before;
+            check_near(by_z[i], (up - down) / (2 * h), 1e-5 * (1 + fabs(by_z[i])));
+        }
+    }
+    joint_free(&j);
+}
+
 /* The joint mode has no slope in any coordinate, from near and from far. */
 static void the_joint_mode_is_one(void **state)
 {
@@ -296,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_those_of_the_density),
         cmocka_unit_test(gradients_hold_with_scaling),
+        cmocka_unit_test(gradients_hold_on_long_branches),
         cmocka_unit_test(the_joint_mode_is_one),
         cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
         cmocka_unit_test(proposals_agree_with_many_parameters),

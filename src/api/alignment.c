@@ -1,8 +1,10 @@
 #include "api/objects.h"
 #include "base/mem.h"
+#include "branch/tree_optimum.h"
 #include "lik/likelihood.h"
 #include "subst/model_string.h"
 #include "pars/parsimony.h"
+#include "tree/tree_write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +91,68 @@ int art_log_likelihood(double *value, const art_alignment *a, const char *model,
         likelihood_batch(engine, value, NULL, f.tree.decision, f.tree.length, 1);
     likelihood_free(engine);
     tree_file_free(&f);
+    return status;
+}
+
+/* The tree with its best lengths, as a text. */
+static int hand_out_tree(char *text, size_t size, size_t *length, const art_alignment *a,
+                         const optimum_job *job)
+{
+    buffer whole;
+    tree_writer writer = {0};
+    buffer_init(&whole);
+    int status = tree_writer_init(&writer, &a->rows);
+    if (!status) {
+        tree_write_newick(&whole, &writer, job->decision, job->length);
+        status = text_hand_out(text, size, length, &whole);
+    }
+    tree_writer_free(&writer);
+    buffer_free(&whole);
+    return status;
+}
+
+static int hand_out_model(char *text, size_t size, const free_model *f, const double *z)
+{
+    char printed[MODEL_STRING_SIZE];
+    subst_model m;
+    buffer whole;
+    buffer_init(&whole);
+    free_model_at(&m, f, z);
+    buffer_text(&whole, model_string_print(printed, &m));
+    int status = text_hand_out(text, size, NULL, &whole);
+    buffer_free(&whole);
+    return status;
+}
+
+int art_maximum_likelihood(double *value, char *fitted, size_t size, size_t *length,
+                           char *fitted_model, size_t model_size, const art_alignment *a,
+                           const char *model, const char *text, art_messages *m)
+{
+    diag *d = messages_diag(m);
+    free_model f;
+    tree_file file = {0};
+    branch_posterior problem = {0};
+    tree_optimum *optimum = NULL;
+    int status = free_model_parse(&f, model, &a->data, NULL, d);
+    if (status)
+        return status;
+    if ((status = read_newick(&file, a, text, TREE_LENGTHS, d)) ||
+        (status = branch_posterior_init_free(&problem, &a->data, NULL, &f,
+                                             branch_prior_exponential(MODEL_PRIOR_RATE))) ||
+        (status = tree_optimum_create(&optimum, &problem, OPTIMUM_LIKELIHOOD, NULL)))
+        goto out;
+    optimum_job job = {.decision = file.tree.decision, .length = file.tree.length};
+    tree_optimum_run(optimum, &job, 1);
+    if ((status = job.status))
+        goto out;
+    *value = job.log_likelihood;
+    status = hand_out_tree(fitted, size, length, a, &job);
+    const int printed = hand_out_model(fitted_model, model_size, &f, job.z);
+    status = status ? status : printed;
+out:
+    tree_optimum_free(optimum);
+    branch_posterior_free(&problem);
+    tree_file_free(&file);
     return status;
 }
 

@@ -149,12 +149,13 @@ static void sum_patterns(parameter_slopes *w, model_slopes *out, const branch_so
     }
 }
 
-/* integral from 0 to t of exp(a s) exp(b (t - s)) ds = (exp(a t) - exp(b t)) / (a - b) */
+/* integral from 0 to t of exp(a s) exp(b (t - s)) ds = (exp(a t) - exp(b t)) / (a - b), as a
+ * multiple of the greater exponential, which cannot overflow: a and b are not positive */
 static double mixed_growth(double a, double b, double t)
 {
-    const double d = (a - b) * t;
-    const double ratio = fabs(d) < 1e-8 ? 1 + d / 2 : expm1(d) / d;
-    return t * exp(b * t) * ratio;
+    const double d = -fabs(a - b) * t;
+    const double ratio = d > -1e-8 ? 1 + d / 2 : expm1(d) / d;
+    return t * exp(fmax(a, b) * t) * ratio;
 }
 
 /* One branch in one category: D = d log L / d P of a branch of length t = r b there. Adds to

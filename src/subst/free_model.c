@@ -423,6 +423,44 @@ double free_model_log_prior(const free_model *f, const double *z)
     return value;
 }
 
+double free_model_stated_prior(const free_model *f, const double *z)
+{
+    simplex s[SIMPLEXES];
+    const int n = simplexes_of(s, f);
+    double value = 0, l[FREE_MOST], log_y[N_RATES];
+    logarithms_of(l, f, z);
+    for (int i = 0; i < n; i++) {
+        value += simplex_log_density(&s[i], l);
+        simplex_place(log_y, &s[i], l);
+        for (int k = 0; k < s[i].n; k++) /* without the Jacobian */
+            value -= log_y[k];
+    }
+    if (f->alpha_free)
+        value += log(f->prior.alpha_rate) - f->prior.alpha_rate * exp(l[alpha_at(f)]);
+    if (f->p_invariant_free)
+        value -= log(f->prior.p_invariant[1] - f->prior.p_invariant[0]);
+    return value;
+}
+
+void free_model_bounds(double *low, double *high, const free_model *f)
+{
+    const double inside = 1e-6; /* of the limits: at the edge slopes are not yet those of a clip */
+    const double limit = RATIO_LIMIT - inside;
+    for (int k = 0; k < f->n_free; k++) {
+        const int root = is_cube_root(f, k);
+        low[k] = root ? exp(-limit / 3) : -limit;
+        high[k] = root ? exp(limit / 3) : limit;
+    }
+    if (f->alpha_free) { /* log alpha, or log v, which is -log alpha without invariant sites */
+        low[alpha_at(f)] = log(ALPHA_MIN) + inside;
+        high[alpha_at(f)] = log(ALPHA_MAX) - inside;
+    }
+    if (f->p_invariant_free) {
+        low[p_invariant_at(f)] = 1e-3;
+        high[p_invariant_at(f)] = exp((P_LIMIT_HIGH - inside) / 3);
+    }
+}
+
 static void add_prior_gradient(double *dz, const free_model *f, const double *z)
 {
     simplex s[SIMPLEXES];

@@ -104,6 +104,15 @@ void free_model_coordinates(double *z, const free_model *f, const subst_model *m
  * that must be positive is not. */
 double free_model_log_prior(const free_model *f, const double *z);
 
+/* log prior of the parameters themselves, a density in what the priors are stated for: exchange
+ * rates (equal ones summed) and frequencies, numbers with sum 1, without the last of each;
+ * kappa / (1 + kappa); alpha; p_invariant. */
+double free_model_stated_prior(const free_model *f, const double *z);
+
+/* low, high [n_free]: the box in which to search for a maximum that may lie at the edge, such as
+ * p_invariant = 0. What is beyond is clipped by free_model_at, or cannot be told from the edge. */
+void free_model_bounds(double *low, double *high, const free_model *f);
+
 /* dz [n_free] = the gradient by z of log-likelihood and free_model_log_prior, from the derivatives
  * of the log-likelihood by the parts of the model at z. */
 void free_model_gradient(double *dz, const free_model *f, const double *z, const model_slopes *by);

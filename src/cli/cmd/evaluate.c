@@ -1,9 +1,11 @@
-/* evaluate: log-likelihood, prior and parsimony scores of given trees. */
+/* evaluate: log-likelihood, prior and parsimony scores of given trees, or their best branch lengths
+ * and parameters. */
 #include "artreeformer.h"
 #include "base/buffer.h"
 #include "base/mem.h"
 #include "io/nexus.h"
 #include "cli/dataset_options.h"
+#include "cli/optimise.h"
 #include "cli/prior_options.h"
 #include "cli/session.h"
 #include "train/particles.h"
@@ -26,6 +28,8 @@ typedef struct settings {
     option_files trees;
     prior_settings prior;
     bool gradient;
+    bool optimise;
+    optimise_settings optimum;
 } settings;
 
 static const settings DEFAULTS = {.common = COMMON_DEFAULTS, .prior = {.rate = 10}};
@@ -36,13 +40,17 @@ static const option OPTIONS[] = {
     OPTION_FILES(settings, trees, "TREES", REQUIRED,
                  "tree files: Newick or NEXUS, gzipped or not; - is standard input"),
     OPTION_TEXT(settings, model, "-m --model", REQUIRED, "MODEL",
-                "substitution model, for example HKY{2.5}+F+G4{0.5}"),
+                "substitution model, such as HKY{2.5}+F+G4{0.5}"),
     OPTION_HEADING("What to compute"),
     OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
     OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
     OPTION_FLAG(settings, gradient, "--gradient", OPTIONAL,
-                "print a second table with the derivatives with respect to the branch lengths"),
+                "print a second table, of derivatives by the branch lengths"),
+    OPTION_FLAG(settings, optimise, "--optimise | --optimize", OPTIONAL,
+                "find the best branch lengths and parameters of every tree"),
+    OPTION_INCLUDE(settings, optimum, OPTIMISE_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_THREADS),
+    OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, common, COMMON_MESSAGES),
     OPTION_END,
 };
@@ -87,19 +95,29 @@ static void evaluation_free(evaluation *e)
     free(e->order);
 }
 
-/* Reads the alignment and the model and allocates memory. */
+/* A model that has all its numbers. */
+static int read_model(subst_model *m, session *s, const char *text, const alignment *a)
+{
+    model_text t;
+    diag unheard;
+    int status = model_string_parse(m, text, a, &s->diag);
+    if (status != ART_ERR_INPUT)
+        return status;
+    diag_init(&unheard);
+    if (model_text_parse(&t, text, a, &unheard) == ART_OK) /* they are all that it lacks */
+        diag_note(&s->diag, (diag_place){0}, "--optimise finds the numbers that a model lacks");
+    diag_free(&unheard);
+    return status;
+}
+
+/* Reads the model and allocates memory. */
 static int evaluation_init(evaluation *e, session *s, const settings *set)
 {
     subst_model model;
     char text[MODEL_STRING_SIZE];
-    memset(e, 0, sizeof *e);
-    e->set = set;
-    buffer_init(&e->derivatives);
-    int status = prior_settle(&e->prior, s, &set->prior);
-    if (!status)
-        status = dataset_open(&e->data, &set->data, &s->diag);
     const alignment *a = &e->data.alignment;
-    if (status || (status = model_string_parse(&model, set->model, a, &s->diag)))
+    int status = read_model(&model, s, set->model, a);
+    if (status)
         return status;
     session_notes(s);
     log_info(&s->log, "model: %s", model_string_print(text, &model));
@@ -227,39 +245,75 @@ static int evaluate_file(evaluation *e, session *s, const char *path)
     return status;
 }
 
-static int run(session *s, void *chosen)
+/* Options that go with --optimise only, or only without it. */
+static int check_choice(session *s, const settings *set)
 {
-    const settings *set = chosen;
-    evaluation e;
-    int status = evaluation_init(&e, s, set);
+    static const char needs[] = "needs --optimise";
+    if (set->optimise && set->gradient)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--gradient and --optimise cannot be used together -- evaluate the trees "
+                          "that --optimise writes");
+    if (set->optimise)
+        return set->optimum.priors && set->optimum.criterion == OPTIMUM_LIKELIHOOD
+                   ? diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                                "--prior does not change what is most likely -- add --criterion "
+                                "posterior")
+                   : ART_OK;
+    int status = options_refuse(&s->options, OPTIMISE_OPTIONS, needs, &s->diag);
+    return status ? status : options_refuse(&s->options, COMMON_OUTPUT, needs, &s->diag);
+}
+
+/* The tables of the trees as they are. */
+static int evaluate_trees(evaluation *e, session *s, const settings *set)
+{
+    int status = evaluation_init(e, s, set);
     if (status)
-        goto out;
+        return status;
     output_text(&s->table,
                 "index\tlog_likelihood\tlog_prior\tparsimony_missing\tparsimony_fifth\n");
     for (int i = 0; !status && i < set->trees.count; i++)
-        status = evaluate_file(&e, s, set->trees.path[i]);
-    if (!status && set->gradient && !(status = buffer_status(&e.derivatives))) {
+        status = evaluate_file(e, s, set->trees.path[i]);
+    if (!status && set->gradient && !(status = buffer_status(&e->derivatives))) {
         output_text(&s->table, "\nindex\tsplit\tlength\tderivative\n");
-        output_write(&s->table, e.derivatives.text, e.derivatives.length);
+        output_write(&s->table, e->derivatives.text, e->derivatives.length);
     }
-out:
+    return status;
+}
+
+static int run(session *s, void *chosen)
+{
+    const settings *set = chosen;
+    evaluation e = {.set = set};
+    buffer_init(&e.derivatives);
+    int status = check_choice(s, set);
+    if (!status)
+        status = prior_settle(&e.prior, s, &set->prior);
+    if (!status)
+        status = dataset_open(&e.data, &set->data, &s->diag);
+    if (!status)
+        status = set->optimise ? optimise_trees(s, &e.data, set->model, &set->optimum, e.prior,
+                                                set->trees, set->data.alignment)
+                               : evaluate_trees(&e, s, set);
     evaluation_free(&e);
     return status;
 }
 
 const command evaluate_command = {
     .name = "evaluate",
-    .summary = "log-likelihood, log prior and parsimony scores of given trees",
+    .summary = "log-likelihood, log prior and parsimony scores of given trees, or their optimum",
     .description =
-        "Prints one line per tree, numbered consecutively over all files: log-likelihood, log "
-        "prior, and the parsimony scores with gaps as missing data and as a fifth state. The log "
-        "prior is that of the branch lengths (--branch-prior); "
-        "it does not include the uniform prior on topologies, which is the same for all trees with "
-        "the same number of taxa. Trees without branch lengths get only parsimony scores; their "
-        "other columns are NA. Polytomies are resolved by branches of length 0. With --gradient, a "
-        "second table follows after an empty line: for "
-        "every branch, the number of the tree, the taxa on the smaller side of the split, the "
-        "branch length, and the derivative of the log-likelihood with respect to it.",
+        "Prints one line per tree, numbered over all files: log-likelihood, log prior of the "
+        "branch "
+        "lengths (not of the topology), and parsimony scores with gaps as missing data and as a "
+        "fifth state. Trees without branch lengths have NA in the first two. Polytomies are "
+        "resolved by branches of length 0. With --gradient, a second table has the number of the "
+        "tree, the taxa on the smaller side of a branch, its length, and the derivative of the "
+        "log-likelihood. With --optimise, branch lengths and parameters without numbers are "
+        "estimated for every tree, by maximum likelihood or, with --criterion posterior, as the "
+        "mode of the posterior density of their cube roots, infer's scale. The table then has the "
+        "log-likelihood, the log prior of lengths and parameters, the tree length TL, the "
+        "parameters, and the model with all its numbers, as -m takes it; the trees are written to "
+        "PREFIX.optimised.nwk. They must be resolved.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
