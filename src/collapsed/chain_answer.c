@@ -336,7 +336,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
         out->value[to] = p->log_likelihood[from];
         out->log_prior[to] =
             log_prior(job->decision, out->length + to * edges, problem->n_taxa, problem->prior) +
-            free_model_log_prior(&problem->free, z);
+            free_model_stated_prior(&problem->free, z);
         out->log_weight[to] = weight;
         out->log_q[to] = from_pool.laplace;
         out->log_b[to] = 0;

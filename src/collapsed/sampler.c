@@ -310,7 +310,7 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
             continue;
         p->value[to] = s->log_likelihood[from];
         p->log_prior[to] = log_prior(job->decision, length, t->n_taxa, problem->prior) +
-                           free_model_log_prior(&problem->free, z);
+                           free_model_stated_prior(&problem->free, z);
         p->log_weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
         p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->log_weight[to];
     }
