@@ -177,8 +177,8 @@ static void the_way_of_chains(void **state)
     assert_string_equal(word(&s, "way"), "chains");
     expect(s.said, "The posterior is diffuse (after ");
     expect(s.said, " trees the search had not come to an end): Markov chains over topologies");
-    expect(s.said, "\nchains, round 1: 8 blocks each; splits agree to ");
-    expect(s.said, "\nchains, round 2: 16 blocks each; splits agree to ");
+    expect(s.said, "\nchains, round 1: 8 blocks each; split frequencies of the chains differ by ");
+    expect(s.said, "\nchains, round 2: 16 blocks each; split frequencies of the chains differ by ");
     expect(s.said, " independent trees; log evidence about -");
     assert_int_equal(json_array_size(json_object_get(s.results, "chain_rounds")), 2);
     assert_true(number(&s, "overlap") > 0 && number(&s, "effective_draws") >= 1 &&
@@ -212,13 +212,16 @@ static void rounds_of_chains_in_words(void **state)
                      .error = 0.035};
     char text[RUN_WORDS];
     chain_round_words(text, 5, &r, &stage);
-    assert_string_equal(text, "chains, round 5: 512 blocks each; splits agree to 0.016 (target "
-                              "0.010), R-hat 1.002 (target 1.05), worth 138 independent trees; log "
-                              "evidence about -8214.4 (error of the chains 0.035, target 0.014)");
+    assert_string_equal(
+        text,
+        "chains, round 5: 512 blocks each; split frequencies of the chains differ by 0.016 (too "
+        "much: target 0.010), R-hat 1.002 (good: target 1.05), worth 138 independent trees; "
+        "log evidence about -8214.4 (error of the chains 0.035, target 0.014). The chains go "
+        "on.");
     r.asdsf = 0.005;
     r.error = 0.01;
     chain_round_words(text, 6, &r, &stage);
-    expect(text, "target 0.014): all criteria are met");
+    expect(text, "target 0.014). That is enough: all criteria are met.");
     r.log_sum = NAN; /* the first round */
     r.error = INFINITY;
     chain_round_words(text, 1, &r, &stage);

@@ -65,19 +65,21 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
 void round_words(char text[RUN_WORDS], int number, const round_figures *r,
                  const collapsed_settings *set)
 {
-    char missed[64] = "";
+    char trees[FORMAT_SIZE], missed[96] = "";
     if (r->missed > 0)
-        snprintf(missed, sizeof missed, ", of which %.2g did not fit in the table", r->missed);
+        snprintf(missed, sizeof missed, "; %.2g of it did not fit in the table", r->missed);
     snprintf(text, RUN_WORDS,
-             "round %d: %.0f trees, log evidence %.3f from the table and %.3f (standard error "
-             "%.3f) from the network; new posterior weight %.2g (target %.2g) in %.0f new trees%s, "
-             "network %.3g nats from the table, expected standard error %.2g (target %.2g)%s",
-             number, r->trees, r->log_table, r->log_network, r->network_error, r->new_mass,
-             set->rounds.new_mass, r->new_trees, missed, r->fit_kl, r->error, set->error,
-             r->done == 0 ? ""
-             : r->error <= set->error
-                 ? ": all criteria are met"
-                 : ": the table is full; the final sampling corrects for the missing trees");
+             "round %d: a table of %s, log evidence about %.2f; by draws of the network it is %.2f "
+             "(standard error %.2f). Trees that the draws added have %.1g of the posterior (%s: at "
+             "most %.2g is wanted)%s. %s",
+             number, format_items(trees, sizeof trees, (uint64_t)r->trees, "tree", "trees"),
+             r->log_table, r->log_network, r->network_error, r->new_mass,
+             r->new_mass <= set->rounds.new_mass ? "good" : "too much", set->rounds.new_mass,
+             missed,
+             r->done == 0             ? "Another round follows."
+             : r->error <= set->error ? "That is enough: all criteria are met."
+                                      : "The table is full; the final sampling corrects for the "
+                                        "missing trees.");
 }
 
 json_t *round_json(const round_figures *r)
@@ -106,17 +108,20 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
                        const chain_stage *chains)
 {
     const chain_stage_settings *set = &chains->set;
-    char known[128] = "";
+    char known[128] = "", blocks[FORMAT_SIZE];
     if (isfinite(r->log_sum))
         snprintf(known, sizeof known,
                  "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
                  r->log_sum - log_topologies(chains->problem->n_taxa), r->error, set->error);
-    snprintf(text, RUN_WORDS,
-             "chains, round %d: %.0f blocks each; splits agree to %.3f (target %.3f), R-hat %.3f "
-             "(target %.2f), worth %.0f independent trees%s%s",
-             number, r->blocks, r->asdsf, set->asdsf, r->r_hat, set->r_hat,
-             fmin(r->ess_splits, r->ess_between), known,
-             criteria_hold(r, set) ? ": all criteria are met" : "");
+    snprintf(
+        text, RUN_WORDS,
+        "chains, round %d: %s each; split frequencies of the chains differ by %.3f (%s: target "
+        "%.3f), R-hat %.3f (%s: target %.2f), worth %.0f independent trees%s. %s",
+        number, format_items(blocks, sizeof blocks, (uint64_t)r->blocks, "block", "blocks"),
+        r->asdsf, r->asdsf <= set->asdsf ? "good" : "too much", set->asdsf, r->r_hat,
+        r->r_hat <= set->r_hat ? "good" : "too large", set->r_hat,
+        fmin(r->ess_splits, r->ess_between), known,
+        criteria_hold(r, set) ? "That is enough: all criteria are met." : "The chains go on.");
 }
 
 json_t *chain_round_json(const chain_round *r)
