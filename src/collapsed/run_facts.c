@@ -68,18 +68,17 @@ void round_words(char text[RUN_WORDS], int number, const round_figures *r,
     char trees[FORMAT_SIZE], missed[96] = "";
     if (r->missed > 0)
         snprintf(missed, sizeof missed, "; %.2g of it did not fit in the table", r->missed);
-    snprintf(text, RUN_WORDS,
-             "round %d: a table of %s, log evidence about %.2f; by draws of the network it is %.2f "
-             "(standard error %.2f). Trees that the draws added have %.1g of the posterior (%s: at "
-             "most %.2g is wanted)%s. %s",
-             number, format_items(trees, sizeof trees, (uint64_t)r->trees, "tree", "trees"),
-             r->log_table, r->log_network, r->network_error, r->new_mass,
-             r->new_mass <= set->rounds.new_mass ? "good" : "too much", set->rounds.new_mass,
-             missed,
-             r->done == 0             ? "Another round follows."
-             : r->error <= set->error ? "That is enough: all criteria are met."
-                                      : "The table is full; the final sampling corrects for the "
-                                        "missing trees.");
+    snprintf(
+        text, RUN_WORDS,
+        "round %d: a table of %s, log evidence about %.1f, by draws of the network %.1f. Trees "
+        "that the draws added have %.1g of the posterior (%s: at most %.2g is wanted)%s. %s",
+        number, format_items(trees, sizeof trees, (uint64_t)r->trees, "tree", "trees"),
+        r->log_table, r->log_network, r->new_mass,
+        r->new_mass <= set->rounds.new_mass ? "good" : "too much", set->rounds.new_mass, missed,
+        r->done == 0             ? "Another round follows."
+        : r->error <= set->error ? "That is enough: all criteria are met."
+                                 : "The table is full; the final sampling corrects for the "
+                                   "missing trees.");
 }
 
 json_t *round_json(const round_figures *r)

@@ -13,6 +13,7 @@
 #include "jobs/infer_job.h"
 #include "jobs/model_average.h"
 #include "results/page.h"
+#include "results/parameters.h"
 #include "subst/branch_prior_string.h"
 #include "subst/model_list.h"
 #include "subst/prior_string.h"
@@ -181,6 +182,19 @@ static const char *const FILES[] = {
     ".trprobs",       ".contree",           ".con.tre", ".map.nwk",   ".splits.tsv", ".models.tsv",
     ".report.txt",    ".report.html",       ".json",    NULL};
 
+/* Tree length and estimated parameters. */
+static int say_parameters(session *s, const posterior *p)
+{
+    parameter_row row[POSTERIOR_COLUMNS];
+    int status = p->n_columns > 1 ? parameter_rows(row, p) : ART_OK;
+    if (p->n_columns > 1 && !status)
+        log_info(&s->log, "posterior means of the parameters (95 %% HPD interval):");
+    for (int k = 0; k < p->n_columns && p->n_columns > 1 && !status; k++)
+        log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
+                 row[k].high);
+    return status;
+}
+
 /* What a user wants to see first: the tree and the evidence. */
 static int say_results(session *s, const evaluation *e, const rooting *r)
 {
@@ -195,6 +209,8 @@ static int say_results(session *s, const evaluation *e, const rooting *r)
                  text.text);
     buffer_free(&text);
     evaluation_say(s, e);
+    if (!status)
+        status = say_parameters(s, &e->posterior);
     log_info(&s->log,
              "start with %s.report.html; %s.con.tre opens in FigTree, %s.trace.tsv in Tracer",
              s->prefix, s->prefix, s->prefix);
