@@ -3,15 +3,11 @@
 #include "artreeformer.h"
 #include "base/cholesky.h"
 #include "base/mem.h"
+#include "branch/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of the draws of z, the share with the long tails, and their degrees of freedom: finite variance,
- * hardly anything lost where the posterior is normal (docs/parameters.md). */
-static const double WIDE_SHARE = 0.2;
-enum { WIDE_FREEDOM = 4 };
 
 int parameter_proposal_init(parameter_proposal *p, int n_edges, int n_free)
 {
@@ -63,13 +59,13 @@ void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream
 {
     const int n = p->n_free;
     double scale = 1;
-    if (rng_uniform(stream) < WIDE_SHARE) {
+    if (rng_uniform(stream) < PARAMETER_WIDE_SHARE) {
         double square = 0;
-        for (int i = 0; i < WIDE_FREEDOM; i++) {
+        for (int i = 0; i < PARAMETER_WIDE_FREEDOM; i++) {
             const double normal = rng_normal(stream);
             square += normal * normal;
         }
-        scale = sqrt(WIDE_FREEDOM / square);
+        scale = sqrt(PARAMETER_WIDE_FREEDOM / square);
     }
     for (int i = 0; i < n; i++)
         z[i] = scale * rng_normal(stream);
@@ -88,13 +84,13 @@ double parameter_proposal_log_density(const parameter_proposal *p, const double 
             sum += p->factor[j * n + i] * (z[j] - p->mode[j]);
         square += sum * sum;
     }
-    const double freedom = WIDE_FREEDOM;
+    const double freedom = PARAMETER_WIDE_FREEDOM;
     const double normal = p->log_peak - square / 2;
     int sign;
     const double wide = p->log_peak + 0.5 * n * log(2 / freedom) +
                         lgamma_r((freedom + n) / 2, &sign) - lgamma_r(freedom / 2, &sign) -
                         (freedom + n) / 2 * log1p(square / freedom);
-    const double a = log1p(-WIDE_SHARE) + normal, b = log(WIDE_SHARE) + wide;
+    const double a = log1p(-PARAMETER_WIDE_SHARE) + normal, b = log(PARAMETER_WIDE_SHARE) + wide;
     return fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 

@@ -10,17 +10,27 @@
 
 /* Nats that the last sweep of a search for the mode may still promise to gain: good for ranking and
  * for weights, errors of g are below 0.01. The usual argument of branch_solver_mode. */
-#define BRANCH_TOLERANCE 1e-3
+#define BRANCH_TOLERANCE       1e-3
 
 /* Lengths, in expected changes per site: the search for the mode stays between them. Far beyond
  * what data can say: a branch without a change on n sites has its mode at 2 / (3 (n + prior rate)).
  */
-#define BRANCH_SHORTEST  1e-12
-#define BRANCH_LONGEST   100.0
+#define BRANCH_SHORTEST        1e-12
+#define BRANCH_LONGEST         100.0
 
-/* Variance of each coordinate of the free parameters where nothing is known yet: a factor of 1.25.
- * A search for their mode sets out with it. */
-#define PARAMETER_ROUGH  0.05
+/* Free parameters (docs/parameters.md).
+ *
+ * Variance of each coordinate where nothing is known yet: a factor of 1.25. A search for their mode
+ * sets out with it. */
+#define PARAMETER_ROUGH        0.05
+/* Times the lengths of a tree: a joint fit also starts from so much longer branches, because rates
+ * that differ among sites can have a second mode there. */
+#define PARAMETER_LONGER       8.0
+/* Of the draws of the parameters of a tree, the share with long tails, and their degrees of
+ * freedom: the variance is finite, and little is lost where the posterior is normal. Not measured.
+ */
+#define PARAMETER_WIDE_SHARE   0.2
+#define PARAMETER_WIDE_FREEDOM 4
 
 typedef struct branch_settings {
     /* The mode (branch_solver.h, branch_edge.h). */

@@ -11,7 +11,6 @@ enum {
     CLIMBS = 3,      /* parameters of good trees differ little: enough to meet one */
     MANY_TAXA = 110, /* from here on one has to do */
 };
-static const double LONGER = 8;       /* times the lengths of a fit, to look for a long mode from */
 static const double TOLERANCE = 1e-4; /* nats, of joint fits */
 
 int parameter_stage_climbs(int n_taxa)
@@ -76,7 +75,7 @@ static int fit_both(parameter_stage *s)
 {
     int status = fit(s, false);
     for (int e = 0; e < s->problem->n_edges; e++)
-        s->tree.length[e] *= LONGER;
+        s->tree.length[e] *= PARAMETER_LONGER;
     return status ? status : fit(s, true);
 }
 

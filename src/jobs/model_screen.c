@@ -10,13 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    DRAWS = 300
-};                                    /* an error of about 0.05 nats: models that are compared by it
-                                         are nats apart */
+/* An error of about 0.05 nats: models that are compared by it are nats apart. */
+enum { DRAWS = 300 };
 static const double TOLERANCE = 1e-4; /* nats, of joint modes */
-static const double LONGER = 8; /* times the lengths, to look for a mode of long branches from,
-                                   as collapsed/parameter_stage.c does */
 
 int model_screen_create(model_screen **out, const dataset *data, const free_model *model,
                         int n_models, const infer_settings *settings)
@@ -148,7 +144,7 @@ static int find_centre(branch_posterior *p, const model_screen *s, double *lengt
     if (!status)
         status = try_mode(mode, p, s, 1, length, z, &best);
     if (!status)
-        status = try_mode(mode, p, s, LONGER, length, z, &best);
+        status = try_mode(mode, p, s, PARAMETER_LONGER, length, z, &best);
     if (!status && !isfinite(best))
         status = ART_ERR_NUMERIC;
     memcpy(spread, p->spread, sizeof spread);
