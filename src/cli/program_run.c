@@ -16,10 +16,9 @@
 const option RUN_OPTIONS[] = {
     OPTION_HEADING("Running"),
     OPTION_DURATION(run_settings, time_limit, "--time-limit", LOCAL,
-                    "stop after this time with a checkpoint; the same command resumes the run "
-                    "(infer, except with vbpi, and parsimony, except with annealing, end within it "
-                    "and say whether "
-                    "it was enough); 0 for no limit"),
+                    "time limit: infer and parsimony finish within it and say whether it was "
+                    "enough; fit, vbpi and annealing stop with a checkpoint, and the same command "
+                    "resumes them; 0 for none"),
     OPTION_DURATION(run_settings, checkpoint_every, "--checkpoint-every", LOCAL | EXPERT,
                     "minimum time between checkpoints"),
     OPTION_END,

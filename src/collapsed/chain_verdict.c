@@ -76,11 +76,10 @@ void chain_verdict(verdict *v, const chain_check *check, const chain_round *last
         verdict_warn(v, false,
                      "For some draws no mode of the branch lengths was found; their weight is 0.");
     if (v->converged && v->has_evidence_error && e->log_evidence_se > set->error)
-        verdict_warn(
-            v, false,
-            "%s: the standard error of the log marginal likelihood is %.3f, not %.3f. It is "
-            "right, but larger than wanted; more time makes it smaller.",
-            is_cut ? "The time limit came before the precision that was asked for"
-                   : "The precision that was asked for was not reached",
-            e->log_evidence_se, set->error);
+        verdict_warn(v, false,
+                     "%s: the standard error of the log marginal likelihood is %.3f, not %.3f. "
+                     "That error can be relied on; a longer run makes it smaller.",
+                     is_cut ? "The time limit was reached before the requested precision"
+                            : "The requested precision was not reached",
+                     e->log_evidence_se, set->error);
 }

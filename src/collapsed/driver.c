@@ -224,6 +224,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
 {
     const rounds *r = c->rounds;
     const bool fits = r->stage == ROUNDS_FIT || r->stage == ROUNDS_POLISH;
+    char trees[FORMAT_ITEMS];
     out->stage = STAGE[r->stage];
     out->unit = UNIT[r->stage];
     out->done = fits                      ? (double)network_fit_steps(&r->fit)
@@ -236,14 +237,15 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
         snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
     else
         snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
-    snprintf(out->place, sizeof out->place, "round %d, %s, %zu tree%s", r->n_rounds + 1,
-             STAGE[r->stage], r->table.count, format_noun(r->table.count, "", "s"));
+    snprintf(out->place, sizeof out->place, "round %d, %s, %s", r->n_rounds + 1, STAGE[r->stage],
+             format_items(trees, sizeof trees, r->table.count, "tree", "trees"));
 }
 
 static void final_progress(const collapsed_run *c, run_progress *out)
 {
     const final_sampling *f = c->final;
     const bool fits = f && f->stage != FINAL_PASSES;
+    char draws[FORMAT_ITEMS];
     out->is_done = f && f->stage == FINAL_DONE;
     out->stage = fits ? "fitting branch lengths" : "evidence";
     out->unit = fits ? "steps" : "draws";
@@ -259,7 +261,8 @@ static void final_progress(const collapsed_run *c, run_progress *out)
         snprintf(out->place, sizeof out->place, "step %.0f of %.0f of fitting branch lengths",
                  out->done, out->total);
     else
-        snprintf(out->place, sizeof out->place, "final sampling, %.0f draws", out->done);
+        snprintf(out->place, sizeof out->place, "final sampling, %s",
+                 format_items(draws, sizeof draws, (uint64_t)out->done, "draw", "draws"));
 }
 
 static void chains_progress(const collapsed_run *c, run_progress *out)

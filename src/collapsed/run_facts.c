@@ -22,7 +22,7 @@ void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
                                  value[i]);
     if (used < RUN_WORDS)
         snprintf(text + used, RUN_WORDS - used,
-                 "; trees are compared there, and the results integrate over it.");
+                 "; trees are compared at these values, and the results integrate over them.");
 }
 
 void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut)

@@ -44,7 +44,9 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verd
         if (!is_known && !row[i].is_hidden)
             continue;
         f->name = row[i].name;
-        if (is_known)
+        if (is_known && row[i].decimals == 0)
+            format_count(f->value, sizeof f->value, (uint64_t)llround(row[i].value));
+        else if (is_known)
             snprintf(f->value, sizeof f->value, "%.*f", row[i].decimals, row[i].value);
         else
             snprintf(f->value, sizeof f->value, "%s", row[i].instead);
@@ -69,18 +71,20 @@ bool page_lists_topologies(const tree_set *trees)
 
 void page_count(char text[PAGE_FIGURE_SIZE], const tree_set *trees)
 {
+    char count[FORMAT_SIZE];
+    format_count(count, sizeof count, trees->count);
     if (trees->share < 1)
-        snprintf(text, PAGE_FIGURE_SIZE, "%zu distinct, together %.2g of the posterior",
-                 trees->count, trees->share);
+        snprintf(text, PAGE_FIGURE_SIZE, "%s distinct, together %.2g of the posterior", count,
+                 trees->share);
     else
-        snprintf(text, PAGE_FIGURE_SIZE, "%zu distinct", trees->count);
+        snprintf(text, PAGE_FIGURE_SIZE, "%s distinct", count);
 }
 
 void page_credible(char text[PAGE_FIGURE_SIZE], const tree_set *trees, double level)
 {
     const size_t count = tree_set_credible(trees, level);
     if (count)
-        snprintf(text, PAGE_FIGURE_SIZE, "%zu", count);
+        format_count(text, PAGE_FIGURE_SIZE, count);
     else
         snprintf(text, PAGE_FIGURE_SIZE, "not known: the trees met have %.2g of the posterior",
                  trees->share);

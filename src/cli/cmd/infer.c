@@ -293,7 +293,7 @@ static void say_table(session *s, const infer_result *found)
     const evaluation *e = &found->evaluation;
     const evidence shown = verdict_shown(&e->verdict, &e->evidence);
     const json_t *trees = json_object_get(found->facts, "table_trees");
-    char outside[160], error[48] = "";
+    char outside[160], error[48] = "", count[FORMAT_SIZE];
     if (json_object_get(found->facts, "chain_rounds"))
         say_trees_met(s, &e->posterior.trees);
     if (!trees)
@@ -308,8 +308,8 @@ static void say_table(session *s, const infer_result *found)
         snprintf(outside, sizeof outside,
                  "the search is unfinished: how much of the posterior is outside the table is not "
                  "known");
-    log_info(&s->log, "trees in the table: %lld; %s", (long long)json_integer_value(trees),
-             outside);
+    log_info(&s->log, "trees in the table: %s; %s",
+             format_count(count, sizeof count, (uint64_t)json_integer_value(trees)), outside);
 }
 
 static int write_results(program_run *p, infer_job *job, const infer_result *found,
@@ -507,11 +507,10 @@ const command infer_command = {
     .description =
         "Finds the posterior distribution of trees given an alignment: probabilities of topologies "
         "and splits, branch lengths, a consensus, a sample of trees, and the log marginal "
-        "likelihood (evidence). How to find it, with a table of trees and a network or with Markov "
-        "chains, is chosen by itself and said in the log. The first line after the run says "
-        "whether "
-        "it has converged; if not, standard errors are not given. If a run is stopped, the same "
-        "command resumes it.",
+        "likelihood (evidence). It uses a table of trees and a network or Markov "
+        "chains, whichever suits the data, and the log says why. The first line after the run says "
+        "whether it has converged; if not, standard errors are not given. The same command resumes "
+        "a stopped run.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
