@@ -687,7 +687,7 @@ static void the_verdict_comes_first(void **state)
     run_free(&r);
 }
 
-/* The published schedules, options given besides winning. */
+/* The published schedules, explicit options take precedence. */
 static void the_preset_of_the_paper(void **state)
 {
     (void)state;

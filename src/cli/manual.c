@@ -91,6 +91,8 @@ static const char *const FILES[][2] = {
     {".map.nwk", "The most probable topology."},
     {".splits.tsv", "Splits with their posterior probabilities and branch lengths."},
     {".trace.tsv", "One line per sampled tree, for Tracer."},
+    {".p, .t", "The same sample as MrBayes writes it: parameters, and trees."},
+    {".models.tsv", "Averages over models: the models with their evidence and probability."},
     {".metrics.jsonl", "One line per round, or per report interval of training."},
     {".best.nwk, .scores.tsv",
      "Parsimony: the best trees; sampled trees with their score and log q."},
@@ -100,7 +102,8 @@ static const char *const FILES[][2] = {
 
 static const char *const EXAMPLES[] = {
     "artreeformer check -s primates.fasta",
-    "artreeformer infer -s primates.fasta -m 'HKY{2.5}+F+G4{0.5}'",
+    "artreeformer infer -s primates.fasta -m GTR+I+G4",
+    "artreeformer infer -s primates.fasta -m 'HKY{2.5}+F+G4{0.5}' --prefix fixed",
     "artreeformer summarize run1.t run2.t --burnin 0.25 --prefix both",
     "artreeformer compare run1.t --with run2.t --burnin 0.25",
     "artreeformer simulate --taxa 12 --sites 500 --seed 7 --prefix demo",
