@@ -745,6 +745,21 @@ static void all_commands_know_artree(void **state)
     CHECK_LINES(table);
 }
 
+/* A network does not draw parameters: where they were estimated, it has no evidence to give. */
+static void evidence_needs_fixed_parameters(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    static const line table[] = {
+        {"infer -s a.fasta -m K80 --hidden 8 --branch-hidden 8 --rounds 1 --fit-steps 2 "
+         "--posterior-sample 10 --prefix k " FEW,
+         0, NULL, "k.model"},
+        {"evidence --network k.model.safetensors -s a.fasta " FEW, 2, NULL,
+         "k.model.safetensors: error: the parameters of K80 were estimated in its run"},
+    };
+    CHECK_LINES(table);
+}
+
 static void settings_files_and_quiet(void **state)
 {
     (void)state;
@@ -784,6 +799,7 @@ int main(void)
         in_scratch_folder(the_verdict_comes_first),
         in_scratch_folder(the_preset_of_the_paper),
         in_scratch_folder(all_commands_know_artree),
+        in_scratch_folder(evidence_needs_fixed_parameters),
         in_scratch_folder(settings_files_and_quiet),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);

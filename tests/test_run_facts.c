@@ -198,6 +198,24 @@ static void the_way_of_chains(void **state)
     story_free(&s);
 }
 
+static void rounds_of_the_table_in_words(void **state)
+{
+    (void)state;
+    const collapsed_settings set = {.error = 0.02, .rounds = {.new_mass = 0.02}};
+    const round_figures r = {.trees = 12345,
+                             .log_table = -100.3,
+                             .log_network = -100.6,
+                             .new_trees = 1,
+                             .new_mass = 0.5,
+                             .error = 0.75};
+    char text[RUN_WORDS];
+    round_words(text, 2, &r, &set);
+    assert_string_equal(text, "round 2: a table of 12,345 trees, log evidence about -100.3, by "
+                              "draws of the network -100.6. Trees that the draws added have 0.5 of "
+                              "the posterior (too much: at most 0.02 is wanted). Another round "
+                              "follows.");
+}
+
 static void rounds_of_chains_in_words(void **state)
 {
     (void)state;
@@ -235,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_scratch_folder(the_way_of_the_table),
         in_scratch_folder(the_way_of_chains),
+        cmocka_unit_test(rounds_of_the_table_in_words),
         cmocka_unit_test(rounds_of_chains_in_words),
     };
     return cmocka_run_group_tests_name("run_facts", tests, NULL, NULL);

@@ -1,10 +1,12 @@
 /* compare: distances between trees, or between two samples of trees. */
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "cli/session.h"
 #include "cli/tree_input.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +177,19 @@ static void put_comparison(output *o, const tree_set *set, const split_table *sp
     output_printf(o, "missing\t%.9g\nmissing_reverse\t%.9g\n", missing[0], missing[1]);
 }
 
+/* Which burn-in was left out of a sample, named by its files. */
+static void say_burnin(session *s, const option_files *from, const tree_set *trees, bool by_kind)
+{
+    char files[FORMAT_ITEMS] = "", count[FORMAT_ITEMS], skipped[FORMAT_SIZE];
+    if (from->count > 1)
+        snprintf(files, sizeof files, " and %d more %s", from->count - 1,
+                 format_noun((uint64_t)from->count - 1, "file", "files"));
+    format_items(count, sizeof count, trees->n_trees, "tree", "trees");
+    format_count(skipped, sizeof skipped, trees->n_skipped);
+    log_info(&s->log, "%s%s: %s (burn-in: %s more%s)", from->path[0], files, count, skipped,
+             by_kind ? ", 25 %, the default for MrBayes and BEAST files" : "");
+}
+
 static int compare_samples(session *s, const settings *set, tree_options *options)
 {
     tree_set trees[2];
@@ -193,10 +208,7 @@ static int compare_samples(session *s, const settings *set, tree_options *option
     session_notes(s);
     for (int i = 0; i < 2 && status == ART_OK; i++)
         if (trees[i].n_skipped)
-            log_info(
-                &s->log, "%s: %zu trees; burn-in: %zu more%s",
-                i ? set->with.path[0] : set->trees.path[0], trees[i].n_trees, trees[i].n_skipped,
-                options->burnin_by_kind ? ", 25 %, the default for MrBayes and BEAST files" : "");
+            say_burnin(s, i ? &set->with : &set->trees, &trees[i], options->burnin_by_kind);
     if (status == ART_OK)
         put_comparison(&s->table, trees, splits, set->samples.min_frequency);
     for (int i = 0; i < 2; i++) {

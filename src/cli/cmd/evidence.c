@@ -92,6 +92,24 @@ static int find_prior(branch_prior *out, session *s, const prior_settings *set, 
     return set->rate > 0 ? ART_OK : model_file_prior(out, m, &s->diag);
 }
 
+/* The substitution model of the training, which must have all its numbers: the network has no
+ * distribution of parameters to draw from. */
+static int find_model(subst_model *out, const char *text, const char *path, const alignment *a,
+                      diag *d)
+{
+    model_text t;
+    const int status = model_text_parse(&t, text, a, d);
+    if (status)
+        return status;
+    if (t.rates_free || t.frequencies_free || t.alpha_free || t.p_invariant_free)
+        return diag_error(d, ART_ERR_INPUT, (diag_place){.file = path},
+                          "the parameters of %s were estimated in its run, and a network draws "
+                          "topologies and branch lengths only -- see log_evidence in the .json of "
+                          "the run",
+                          text);
+    return model_string_parse(out, text, a, d);
+}
+
 static int run_evidence(session *s, void *chosen)
 {
     const settings *o = chosen;
@@ -117,7 +135,7 @@ static int run_evidence(session *s, void *chosen)
     if (!status)
         status = dataset_match(&data, &m->taxa, o->data.alignment, &s->diag);
     if (!status)
-        status = model_string_parse(&model, m->substitution, &data.alignment, &s->diag);
+        status = find_model(&model, m->substitution, o->model.path, &data.alignment, &s->diag);
     if (!status)
         status =
             target_likelihood(&goal, &data.alignment, data.row, &model, EVIDENCE_BATCH, in.team);
