@@ -234,8 +234,8 @@ static void rounds_of_chains_in_words(void **state)
         text,
         "chains, round 5: 512 blocks each; split frequencies of the chains differ by 0.016 (too "
         "much: target 0.010), R-hat 1.002 (good: target 1.05), worth 138 independent trees; "
-        "log evidence about -8214.4 (error of the chains 0.035, target 0.014). The chains go "
-        "on.");
+        "log evidence about -8214.4 (error of the chains 0.035, target 0.014). That is "
+        "not enough yet.");
     r.asdsf = 0.005;
     r.error = 0.01;
     chain_round_words(text, 6, &r, &stage);

@@ -65,7 +65,7 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
 void round_words(char text[RUN_WORDS], int number, const round_figures *r,
                  const collapsed_settings *set)
 {
-    char trees[FORMAT_SIZE], missed[96] = "";
+    char trees[FORMAT_ITEMS], missed[96] = "";
     if (r->missed > 0)
         snprintf(missed, sizeof missed, "; %.2g of it did not fit in the table", r->missed);
     snprintf(
@@ -107,7 +107,7 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
                        const chain_stage *chains)
 {
     const chain_stage_settings *set = &chains->set;
-    char known[128] = "", blocks[FORMAT_SIZE];
+    char known[128] = "", blocks[FORMAT_ITEMS];
     if (isfinite(r->log_sum))
         snprintf(known, sizeof known,
                  "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
@@ -120,7 +120,8 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
         r->asdsf, r->asdsf <= set->asdsf ? "good" : "too much", set->asdsf, r->r_hat,
         r->r_hat <= set->r_hat ? "good" : "too large", set->r_hat,
         fmin(r->ess_splits, r->ess_between), known,
-        criteria_hold(r, set) ? "That is enough: all criteria are met." : "The chains go on.");
+        criteria_hold(r, set) ? "That is enough: all criteria are met."
+                              : "That is not enough yet.");
 }
 
 json_t *chain_round_json(const chain_round *r)
