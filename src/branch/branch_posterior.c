@@ -1,12 +1,14 @@
 #include "branch/branch_posterior.h"
 
 #include "artreeformer.h"
+#include "base/cholesky.h"
 #include "base/mem.h"
 #include "lik/pattern_data.h"
 #include "lik/pattern_symmetry.h"
 #include "lik/transitions.h"
 #include "tree/topology.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +114,19 @@ void branch_posterior_recentre(branch_posterior *p, const double *z, const doubl
     memcpy(p->centre, z, n * sizeof *z);
     memcpy(p->spread, spread, n * n * sizeof *spread);
     set_parameters(p, z);
+}
+
+double branch_posterior_parameter_term(const branch_posterior *p)
+{
+    const int n = p->free.n_free;
+    double factor[FREE_MOST * FREE_MOST];
+    double sum = 0.5 * n * log(2 * M_PI) + free_model_log_prior(&p->free, p->centre);
+    memcpy(factor, p->spread, sizeof factor);
+    if (!n || !cholesky_factor(factor, n))
+        return 0;
+    for (int i = 0; i < n; i++)
+        sum += log(factor[i * (n + 1)]);
+    return sum;
 }
 
 int branch_posterior_view(branch_posterior *view, const branch_posterior *p)

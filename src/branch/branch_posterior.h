@@ -64,6 +64,11 @@ void branch_posterior_free(branch_posterior *p); /* safe on a zeroed one */
  * problem. */
 void branch_posterior_recentre(branch_posterior *p, const double *z, const double *spread);
 
+/* What integrating over the parameters adds to the log evidence of a topology at the centre: log
+ * prior and the volume of the normal distribution with the covariance `spread`, nearly the same for
+ * all good ones. 0 without free parameters. */
+double branch_posterior_parameter_term(const branch_posterior *p);
+
 /* A view of a problem, which it borrows: the same data, parameters of its own, at first those of
  * the centre. */
 int branch_posterior_view(branch_posterior *view, const branch_posterior *p);

@@ -88,6 +88,8 @@ static int advance_parameters(collapsed_run *c, diag *d)
                           "no parameters of the substitution model were found at which the data "
                           "have a likelihood -- fix some of them by numbers in braces");
     if (!status && c->parameters->is_done) {
+        tree_table_set_offset(&c->rounds->table,
+                              branch_posterior_parameter_term(c->problem.posterior));
         parameter_stage_free(c->parameters);
         c->parameters = NULL;
     }
@@ -186,8 +188,9 @@ static int advance_chains(collapsed_run *c)
     }
     int status = chain_stage_advance(c->chains);
     if (!status && c->chains->n_rounds)
-        c->value =
-            chain_stage_last(c->chains)->log_sum - log_topologies(c->problem.posterior->n_taxa);
+        c->value = chain_stage_last(c->chains)->log_sum -
+                   log_topologies(c->problem.posterior->n_taxa) +
+                   branch_posterior_parameter_term(c->problem.posterior);
     return status;
 }
 

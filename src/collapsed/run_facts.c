@@ -111,7 +111,9 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
     if (isfinite(r->log_sum))
         snprintf(known, sizeof known,
                  "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
-                 r->log_sum - log_topologies(chains->problem->n_taxa), r->error, set->error);
+                 r->log_sum - log_topologies(chains->problem->n_taxa) +
+                     branch_posterior_parameter_term(chains->problem),
+                 r->error, set->error);
     snprintf(
         text, RUN_WORDS,
         "chains, round %d: %s each; split frequencies of the chains differ by %.3f (%s: target "
