@@ -80,10 +80,12 @@ static int fit_both(parameter_stage *s)
 }
 
 /* The covariance at the best mode; then the stage is done. */
-static int finish(parameter_stage *s)
+static int finish(parameter_stage *s, const interrupt *stop)
 {
     double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
     s->is_done = true;
+    if (interrupt_is_due(stop))
+        return ART_OK;
     if (!isfinite(s->log_density))
         return ART_ERR_NUMERIC;
     memcpy(z, s->problem->centre, sizeof z);
@@ -94,10 +96,11 @@ static int finish(parameter_stage *s)
         status = parameter_mode_spread(s->mode, spread);
     if (!status)
         branch_posterior_recentre(s->problem, z, spread);
-    return status;
+    return status == ART_ERR_STOPPED ? ART_OK : status;
 }
 
-int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
+/* One climb and the joint fits of its peak; the first is of a parsimony tree as it is. */
+static int look_at_tree(parameter_stage *s, const interrupt *stop)
 {
     const rng stream = rng_at(s->seed, RNG_START, 0, (uint32_t)s->climbs);
     if (!s->has_first) {
@@ -105,14 +108,20 @@ int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
         s->has_first = true;
         return fit_both(s);
     }
-    if (s->climbs == parameter_stage_climbs(s->problem->n_taxa) || interrupt_is_due(stop))
-        return finish(s);
     int64_t scored = 0;
-    const int status = search_climb(&s->worker, &s->tree, stream, &scored, stop);
-    if (status == ART_ERR_STOPPED)
-        return finish(s);
+    if (search_climb(&s->worker, &s->tree, stream, &scored, stop) == ART_ERR_STOPPED)
+        return ART_ERR_STOPPED;
     s->climbs++;
     return s->tree.status ? ART_OK : fit_both(s);
+}
+
+int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
+{
+    s->mode->solver->stop = stop;
+    if (s->climbs == parameter_stage_climbs(s->problem->n_taxa) || interrupt_is_due(stop))
+        return finish(s, stop);
+    const int status = look_at_tree(s, stop);
+    return status == ART_ERR_STOPPED ? finish(s, stop) : status;
 }
 
 void parameter_centre_fields(branch_posterior *p, bool is_known, saved_state *s)

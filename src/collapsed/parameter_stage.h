@@ -13,7 +13,7 @@
  *     parameter_stage_free(s);
  *
  * At the end the problem has its centre. The result depends on the arguments alone, unless stop was
- * due: the stage then ends with what it has. */
+ * due: the stage then ends with what it has, which may be where the search started. */
 #ifndef COLLAPSED_PARAMETER_STAGE_H
 #define COLLAPSED_PARAMETER_STAGE_H
 
