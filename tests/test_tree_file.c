@@ -189,7 +189,7 @@ static const struct bad_input {
     {111, -1, "(a,b,(c,d));\n[&W 1](a,b,(c,d));",
      .words = {":1:1: error: this tree has no weight"}},
     {111, 3, "[&W 5](a,b,(c,d));(a,b,(c,d));\n[&W 1](a,c,(b,d));",
-     .words = {":1:19: note: 1 of 3 trees have no weight", "count 1"}},
+     .words = {":1:19: note: 1 of 3 trees has no weight", "count 1"}},
     {111, -1, "[&W 5](a,b,(c,d));(a,b,(c,d));", .words = {"no weight"}, .name = "x.trprobs"},
     {111, -1, "[&W -0.5](a,b,(c,d));", .words = {":1:1: error: the weight '-0.5'"}},
     {111, -1, "[&W nan](a,b,(c,d));", .words = {"the weight 'nan'"}},

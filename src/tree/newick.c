@@ -124,7 +124,7 @@ static int read_length(newick_node *node, nexus *n)
     while (t.kind == NEXUS_COMMENT);
     if (t.kind != NEXUS_WORD || number_double(&node->length, t.start, t.length) != ART_OK)
         return nexus_unexpected(n, &t, "a branch length after ':'",
-                                "write a number such as 0.1 or 1e-5, with a decimal point");
+                                "write a number such as 0.1 or 1e-5");
     node->has_length = true;
     return ART_OK;
 }

@@ -1,6 +1,7 @@
 #include "tree/tree_file.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -70,9 +71,9 @@ static int settle_missing_weights(tree_file *f, bool must, size_t missing, size_
                           "file that is not called .trprobs");
     diag_note(
         d, input_place(&f->in, f->index.start[first]),
-        "%zu of %zu trees have no weight, the first one here; they count 1, and the weights are "
+        "%zu of %zu trees %s no weight, the first one here; they count 1, and the weights are "
         "normalized",
-        missing, f->count);
+        missing, f->count, format_noun(missing, "has", "have"));
     return ART_OK;
 }
 
