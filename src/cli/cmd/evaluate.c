@@ -321,7 +321,7 @@ const command evaluate_command = {
         "mode of the posterior density of their cube roots, infer's scale. The table then has the "
         "log-likelihood, the log prior of lengths and parameters, the tree length TL, the "
         "parameters, and the model with all its numbers, as -m takes it; the trees are written to "
-        "PREFIX.optimised.nwk. They must be resolved.",
+        "PREFIX.optimised.nwk. The trees must not have polytomies.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),
