@@ -1,6 +1,7 @@
 #include "io/nexus_link.h"
 
 #include "artreeformer.h"
+#include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,16 @@ int nexus_read_title(nexus *n, nexus_token *title)
                                   "end the command with a semicolon, and put a title with blanks "
                                   "or punctuation in single quotes");
     return status;
+}
+
+int nexus_add_title(nexus_token **title, size_t count)
+{
+    nexus_token *grown = mem_resize(*title, count + 1, sizeof *grown);
+    if (!grown)
+        return ART_ERR_NOMEM;
+    grown[count] = (nexus_token){.kind = NEXUS_END};
+    *title = grown;
+    return ART_OK;
 }
 
 int nexus_read_link(nexus *n, nexus_token *taxa)

@@ -15,6 +15,9 @@
 /* Behind the word TITLE: reads the title and the ';'. */
 int nexus_read_title(nexus *n, nexus_token *title);
 
+/* Makes room for one more title behind count of them; the block has none as yet. ART_ERR_NOMEM. */
+int nexus_add_title(nexus_token **title, size_t count);
+
 /* Behind the word LINK: reads all of `TAXA = title CHARACTERS = title;`. *taxa becomes the title
  * behind TAXA, and remains as it is where there is none. */
 int nexus_read_link(nexus *n, nexus_token *taxa);

@@ -613,19 +613,14 @@ static int parse_matrix(reader *x)
 /* The next list of TAXLABELS, as yet without names and without a title. */
 static int add_taxa_block(reader *x)
 {
-    const size_t n = x->n_blocks + 1;
-    rows *labels = mem_resize(x->labels, n, sizeof *labels);
-    if (labels)
-        x->labels = labels;
-    nexus_token *title = mem_resize(x->title, n, sizeof *title);
-    if (title)
-        x->title = title;
-    if (!labels || !title)
+    rows *labels = mem_resize(x->labels, x->n_blocks + 1, sizeof *labels);
+    if (!labels)
         return ART_ERR_NOMEM;
-    rows_init(&labels[n - 1], x->r->in, x->r->d);
-    title[n - 1] = (nexus_token){.kind = NEXUS_END};
-    x->n_blocks = n;
-    return ART_OK;
+    x->labels = labels;
+    int status = nexus_add_title(&x->title, x->n_blocks);
+    if (status == ART_OK)
+        rows_init(&labels[x->n_blocks++], x->r->in, x->r->d);
+    return status;
 }
 
 static int parse_labels(reader *x)

@@ -321,18 +321,13 @@ static int find_nexus_trees(finder *f)
 /* The next list of taxa, as yet without names and without a title. */
 static int add_list(finder *f)
 {
-    const size_t n = f->n_lists + 1;
-    taxa *list = mem_resize(f->list, n, sizeof *list);
-    if (list)
-        f->list = list;
-    nexus_token *title = mem_resize(f->title, n, sizeof *title);
-    if (title)
-        f->title = title;
-    if (!list || !title)
+    taxa *list = mem_resize(f->list, f->n_lists + 1, sizeof *list);
+    if (!list || nexus_add_title(&f->title, f->n_lists)) {
+        f->list = list ? list : f->list;
         return ART_ERR_NOMEM;
-    taxa_init(&list[n - 1]);
-    title[n - 1] = (nexus_token){.kind = NEXUS_END};
-    f->n_lists = n;
+    }
+    f->list = list;
+    taxa_init(&list[f->n_lists++]);
     return ART_OK;
 }
 
