@@ -30,7 +30,7 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
         (status = length_proposal_init(&t->gauss, p->n_edges)) ||
         (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)))
         goto out;
-    t->second = mem_zeros(edges * (edges + 5 + n_free), sizeof *t->second);
+    t->second = mem_zeros(edges * (edges + 5 + n_free) + n_free * (n_free + 4), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
@@ -40,6 +40,11 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
     t->scratch = t->draw + edges;
     t->shift = t->scratch + edges;
     t->mixed = t->shift + edges;
+    t->own = t->mixed + edges * n_free;
+    t->z = t->own + n_free * n_free;
+    t->joint_mode = t->z + n_free;
+    t->up = t->joint_mode + n_free;
+    t->down = t->up + n_free;
     *out = t;
     return ART_OK;
 out:
@@ -66,7 +71,8 @@ size_t topology_evidence_memory(const branch_posterior *p)
 {
     const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
     return (n_free ? parameter_mode_memory(p) : branch_solver_memory(p)) +
-           branch_hessian_memory(p) + (2 * edges + 6 + 2 * n_free) * edges * sizeof(double);
+           branch_hessian_memory(p) +
+           ((2 * edges + 6 + 2 * n_free) * edges + (3 * n_free + 5) * n_free) * sizeof(double);
 }
 
 /* The mode that the solver has found. */
@@ -120,35 +126,36 @@ static int find_joint_mode(topology_evidence *t)
 }
 
 /* The second derivatives that have to do with the parameters, by differences of the gradient at the
- * mode z: t->mixed, and own [p][p]. */
-static void differentiate_parameters(topology_evidence *t, double *own, const double *mode)
+ * joint mode: t->mixed and t->own. */
+static void differentiate_parameters(topology_evidence *t)
 {
     const int n = t->problem->free.n_free, edges = t->problem->n_edges;
-    double z[FREE_MOST], up[FREE_MOST], down[FREE_MOST];
-    memcpy(z, mode, sizeof z);
+    const double *mode = t->joint_mode;
+    double *z = t->z;
+    memcpy(z, mode, (size_t)n * sizeof *z);
     for (int k = 0; k < n; k++) {
         double *mixed = t->mixed + (ptrdiff_t)k * edges;
         z[k] = mode[k] + DIFFERENCE;
         move(t, t->mode, z);
-        parameter_mode_gradient(t->joint, mixed, up, z);
+        parameter_mode_gradient(t->joint, mixed, t->up, z);
         z[k] = mode[k] - DIFFERENCE;
         move(t, t->mode, z);
-        parameter_mode_gradient(t->joint, t->scratch, down, z);
+        parameter_mode_gradient(t->joint, t->scratch, t->down, z);
         z[k] = mode[k];
         for (int e = 0; e < edges; e++)
             mixed[e] = (mixed[e] - t->scratch[e]) / (2 * DIFFERENCE);
         for (int i = 0; i < n; i++)
-            own[k * n + i] = (up[i] - down[i]) / (2 * DIFFERENCE);
+            t->own[k * n + i] = (t->up[i] - t->down[i]) / (2 * DIFFERENCE);
     }
 }
 
-static void set_lengths(topology_evidence *t, evidence_shape shape, const double *z)
+static void set_lengths(topology_evidence *t, evidence_shape shape)
 {
     if (shape == EVIDENCE_DIAGONAL) {
         length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
         return;
     }
-    move(t, t->mode, z); /* draws may have moved it */
+    move(t, t->mode, t->joint_mode); /* draws may have moved it */
     branch_solver_refresh(t->solver);
     branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
@@ -156,18 +163,18 @@ static void set_lengths(topology_evidence *t, evidence_shape shape, const double
 
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
 {
-    double mode[FREE_MOST], own[FREE_MOST * FREE_MOST];
+    const branch_posterior *p = t->problem;
     int status = t->joint ? find_joint_mode(t) : ART_OK;
     if (status)
         return status;
     if (t->joint)
-        memcpy(mode, t->joint->z, sizeof mode);
-    set_lengths(t, shape, mode);
+        memcpy(t->joint_mode, t->joint->z, (size_t)p->free.n_free * sizeof *t->joint_mode);
+    set_lengths(t, shape);
     t->full_laplace = t->log_density - t->gauss.log_peak;
     if (!t->joint)
         return ART_OK;
-    differentiate_parameters(t, own, mode);
-    parameter_proposal_set(&t->parameters, mode, t->mixed, own, &t->gauss, t->problem->spread);
+    differentiate_parameters(t);
+    parameter_proposal_set(&t->parameters, t->joint_mode, t->mixed, t->own, &t->gauss, p->spread);
     t->full_laplace -= t->parameters.log_peak;
     return ART_OK;
 }
@@ -214,7 +221,7 @@ static double propose(topology_evidence *t, rng *stream)
     if (rng_uniform(stream) < part) {
         length_prior_draw(t->draw, edges, top, p->prior, stream);
         if (t->joint)
-            free_model_draw(t->z, &p->free, stream);
+            block_parameters_draw(t->z, &p->free, stream);
         normal = normal_density(t);
     } else {
         normal = draw_normal(t, stream);
@@ -224,7 +231,7 @@ static double propose(topology_evidence *t, rng *stream)
     }
     double prior = length_prior_log_joint(p->prior, t->draw, edges, top);
     if (t->joint)
-        prior += free_model_log_prior(&p->free, t->z);
+        prior += block_parameters_log_prior(&p->free, t->z);
     return log_add(log1p(-part) + normal, log(part) + prior);
 }
 
@@ -241,7 +248,7 @@ void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws ou
             likelihood = branch_solver_value(s);
             weight = branch_solver_density(s, likelihood) - proposed;
             if (t->joint)
-                weight += free_model_log_prior(&t->problem->free, t->z);
+                weight += block_parameters_log_prior(&t->problem->free, t->z);
         } else {
             memset(t->draw, 0, (size_t)edges * sizeof *t->draw);
         }
