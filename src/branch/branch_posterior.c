@@ -175,6 +175,9 @@ int branch_posterior_init_blocks(branch_posterior *p, const block_source *source
     if (status || (status = init_parameters(p, source, n_blocks, multipliers_free)) ||
         (status = init_blocks(p, patterns, source, taxon)) || (status = allocate(p)))
         goto out;
+    if (p->free.n_free &&
+        (status = parameter_reference_init(&p->reference, p->n_taxa, p->free.n_free)))
+        goto out;
     branch_posterior_use(p, cpu_best());
     share_invariant(p);
     for (int k = 0; k < n_blocks; k++)
@@ -201,6 +204,7 @@ void branch_posterior_free(branch_posterior *p)
     free(p->weight);
     free(p->invariant);
     free(p->common);
+    parameter_reference_free(&p->reference);
     memset(p, 0, sizeof *p);
 }
 

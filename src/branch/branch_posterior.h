@@ -29,6 +29,7 @@
 #define BRANCH_BRANCH_POSTERIOR_H
 
 #include "branch/data_block.h"
+#include "branch/parameter_reference.h"
 #include "branch/settings.h"
 #include "subst/block_parameters.h"
 #include "subst/branch_prior.h"
@@ -36,22 +37,23 @@
 
 typedef struct branch_posterior {
     int n_taxa;
-    int n_edges;           /* 2N - 3 */
-    branch_prior prior;    /* of the lengths */
-    int n_blocks;          /* K */
-    data_block *block;     /* [K] */
-    block_parameters free; /* what is estimated; n_free = 0 if nothing is */
-    double *centre;        /* [p] z at which topologies are compared; p = free.n_free */
-    double *spread;        /* [p][p] covariance of z there, for good topologies */
-    double parameter_term; /* see branch_posterior_parameter_term */
-    double n_sites;        /* the sum of the weights */
-    size_t n_patterns;     /* of all blocks */
-    block_sizes total;     /* of all blocks */
-    double *tip;           /* [N][leaf] */
-    double *weight;        /* [tiles][TILE] */
-    double *invariant;     /* [tiles][TILE] likelihood as an invariant site; NULL without any +I */
-    uint8_t *common;       /* [tiles][TILE] set of states that all taxa may share; NULL likewise */
-    double *scratch;       /* [p][p] */
+    int n_edges;                   /* 2N - 3 */
+    branch_prior prior;            /* of the lengths */
+    int n_blocks;                  /* K */
+    data_block *block;             /* [K] */
+    block_parameters free;         /* what is estimated; n_free = 0 if nothing is */
+    double *centre;                /* [p] z at which topologies are compared; p = free.n_free */
+    double *spread;                /* [p][p] covariance of z there, for good topologies */
+    parameter_reference reference; /* how lengths depend on z in a good topology */
+    double parameter_term;         /* see branch_posterior_parameter_term */
+    double n_sites;                /* the sum of the weights */
+    size_t n_patterns;             /* of all blocks */
+    block_sizes total;             /* of all blocks */
+    double *tip;                   /* [N][leaf] */
+    double *weight;                /* [tiles][TILE] */
+    double *invariant;   /* [tiles][TILE] likelihood as an invariant site; NULL without any +I */
+    uint8_t *common;     /* [tiles][TILE] set of states that all taxa may share; NULL likewise */
+    double *scratch;     /* [p][p] */
     branch_settings set; /* the defaults; may be changed before anything is made for the problem */
 } branch_posterior;
 

@@ -16,12 +16,14 @@ enum {
 };
 static const double LONGEST_STEP = 1;  /* of one coordinate: a factor of e, or as much in a logit */
 static const double DIFFERENCE = 0.02; /* of a coordinate, for second derivatives of phi */
+/* The same for those of f: the gradient is exact, so that the square of this is the error. */
+static const double FINE_DIFFERENCE = 1e-3;
 
 /* Numbers of the arrays that depend on how many lengths and parameters there are. */
 static size_t memory_size(const branch_posterior *p)
 {
     const size_t edges = (size_t)p->n_edges, n = (size_t)p->free.n_free;
-    return 2 * edges + 2 * n * n + 7 * n;
+    return 3 * edges + 2 * n * n + 7 * n;
 }
 
 static void lay_out(parameter_mode *q, double *memory)
@@ -29,7 +31,8 @@ static void lay_out(parameter_mode *q, double *memory)
     const size_t edges = (size_t)q->view.n_edges, n = (size_t)q->view.free.n_free;
     q->by_length = memory;
     q->start = q->by_length + edges;
-    q->inverse = q->start + edges;
+    q->other = q->start + edges;
+    q->inverse = q->other + edges;
     q->scratch = q->inverse + n * n;
     q->z = q->scratch + n * n;
     q->slope = q->z + n;
@@ -98,14 +101,41 @@ void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, cons
     block_parameters_gradient(by_z, &p->free, z, by);
 }
 
-/* phi and its gradient at z, the lengths fitted from those that the solver has. */
-static int evaluate(parameter_mode *q, const double *z)
+/* Other parameters, with the lengths that the solver has. */
+static void move(parameter_mode *q, const double *z)
 {
     branch_solver *s = q->solver;
     branch_posterior_move(&q->view, z);
     for (int e = 0; e < q->view.n_edges; e++)
         q->start[e] = s->branch[edge_node(e, q->view.n_taxa)].cbrt_length;
     branch_solver_move(s, q->start); /* the transitions of the new model */
+}
+
+void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z)
+{
+    const int n = q->view.free.n_free, edges = q->view.n_edges;
+    double *at = q->trial, *up = q->from, *down = q->from_slope;
+    memcpy(at, z, (size_t)n * sizeof *z);
+    for (int k = 0; k < n; k++, mixed += edges) {
+        at[k] = z[k] + FINE_DIFFERENCE;
+        move(q, at);
+        parameter_mode_gradient(q, mixed, up, at);
+        at[k] = z[k] - FINE_DIFFERENCE;
+        move(q, at);
+        parameter_mode_gradient(q, q->other, down, at);
+        at[k] = z[k];
+        for (int e = 0; e < edges; e++)
+            mixed[e] = (mixed[e] - q->other[e]) / (2 * FINE_DIFFERENCE);
+        for (int i = 0; i < n; i++)
+            own[k * n + i] = (up[i] - down[i]) / (2 * FINE_DIFFERENCE);
+    }
+}
+
+/* phi and its gradient at z, the lengths fitted from those that the solver has. */
+static int evaluate(parameter_mode *q, const double *z)
+{
+    branch_solver *s = q->solver;
+    move(q, z);
     int status = branch_solver_mode(s, q->tolerance);
     q->evaluations++;
     if (status)
@@ -176,7 +206,7 @@ static int go_uphill(parameter_mode *q, int n)
 }
 
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
-                           double tolerance)
+                           double tolerance, double enough)
 {
     const int n = q->view.free.n_free;
     const int most_steps = STEPS_EACH * n > MOST_STEPS ? STEPS_EACH * n : MOST_STEPS;
@@ -184,7 +214,7 @@ int parameter_mode_improve(parameter_mode *q, const double *z, const double *cov
     q->tolerance = tolerance;
     int status = evaluate(q, z);
     for (int i = 0; i < most_steps && !status; i++) {
-        if (newton_step(q->step, q->inverse, q->slope, n) < tolerance)
+        if (newton_step(q->step, q->inverse, q->slope, n) < enough)
             break;
         const double before = q->log_density;
         status = go_uphill(q, n);
@@ -204,7 +234,7 @@ int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *leng
 {
     branch_posterior_move(&q->view, z);
     branch_solver_set(q->solver, decision, length);
-    int status = parameter_mode_improve(q, z, covariance, tolerance);
+    int status = parameter_mode_improve(q, z, covariance, tolerance, tolerance);
     if (status)
         return status;
     branch_solver_lengths(length, q->solver);
