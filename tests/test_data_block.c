@@ -1,6 +1,8 @@
 /* Problems of several blocks: an alignment that is cut into blocks stays the same problem, and
  * blocks with models and rates of their own are what their formulas say. */
 #include "support/check.h"
+#include "support/exact.h"
+#include "support/models.h"
 #include "support/problem.h"
 
 #include "artreeformer.h"
@@ -11,12 +13,15 @@
 #include "branch/parameter_mode.h"
 #include "branch/topology_evidence.h"
 #include "branch/tree_optimum.h"
+#include "collapsed/final_sampling.h"
 #include "collapsed/parameter_stage.h"
+#include "collapsed/sampler_state.h"
 #include "lik/likelihood.h"
 #include "subst/simulate.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -677,6 +682,110 @@ static void the_first_stage_takes_blocks(void **state)
     blocks_free(&b);
 }
 
+/* log of the sum over all topologies of five taxa, of their evidence with equal prior
+ * probabilities, and its standard error. */
+static double evidence_of_all(const branch_posterior *p, double *error)
+{
+    const int trees = exact_trees(5);
+    double value[15], top = -HUGE_VAL, sum = 0, variance = 0;
+    topology_evidence *t;
+    check_status(topology_evidence_create(&t, p));
+    for (int i = 0; i < trees; i++) {
+        int32_t decision[2];
+        double length[7];
+        log_mean mean = {0};
+        exact_tree(decision, i, 5);
+        for (int e = 0; e < p->n_edges; e++)
+            length[e] = 0.1;
+        check_status(topology_evidence_mode(t, decision, length, 1e-6));
+        check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
+        topology_evidence_sample(t, &mean, (length_draws){0}, 4000,
+                                 rng_at(9, RNG_TEST, 11, (uint32_t)i));
+        value[i] = log_mean_value(&mean);
+        *error = fmax(*error, log_mean_error(&mean));
+        top = fmax(top, value[i]);
+    }
+    for (int i = 0; i < trees; i++)
+        sum += exp(value[i] - top);
+    for (int i = 0; i < trees; i++)
+        variance += pow(exp(value[i] - top) / sum * *error, 2);
+    *error = sqrt(variance);
+    topology_evidence_free(t);
+    return top + log(sum / trees);
+}
+
+/* A run from the first stage to the answer: the evidence of all topologies, and a posterior that
+ * has the parameters of all blocks by their names. */
+static void a_run_with_blocks(void **state)
+{
+    (void)state;
+    enum { PASSES = 3, N_TAXA = 5 };
+    static const char *const MODEL[] = {"K80", "JC+G4{0.5}"};
+    static const char *const NAME[] = {"TL", "kappa{1}", "m{1}", "m{2}"};
+    static const size_t SITES[] = {120, 80};
+    collapsed_settings set = collapsed_defaults(5);
+    set.fit.steps = 100;
+    set.rounds.rounds = 1;
+    set.seed = 6;
+    set.error = 1e-9;
+    set.sampler.particles = 1000;
+    set.final.passes = PASSES;
+    blocks b = {.data = problem_random(N_TAXA, 200, 1, 15)};
+    blocks_make(&b, 2, SITES, MODEL, NULL, true, branch_prior_exponential(RATE));
+    parameter_stage *stage;
+    check_status(
+        parameter_stage_create(&stage, &b.p, &b.data.alignment, NULL, &set.search, set.seed));
+    while (!stage->is_done)
+        check_status(parameter_stage_advance(stage, NULL));
+    topology_model *trees;
+    rounds *c;
+    tree_sampler *s;
+    evidence found;
+    posterior draws;
+    sampler_facts facts;
+    taxa names;
+    taxa_init(&names);
+    for (int i = 0; i < N_TAXA; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        check_status(taxa_add(&names, name, strlen(name)));
+    }
+    check_status(make_artreeformer(&trees, N_TAXA, 8, 2, NULL));
+    trees->ops->initialise(trees, 5);
+    check_status(rounds_create(&c, &b.p, &b.data.alignment, NULL, trees, &set, NULL));
+    while (c->stage != ROUNDS_DONE)
+        check_status(rounds_advance(c, NULL));
+    rounds_use_averaged_weights(c);
+    check_status(tree_sampler_create(&s, c, &names, final_network_share(c)));
+    while (tree_sampler_passes(s) < PASSES)
+        check_status(tree_sampler_advance(s));
+    check_status(tree_sampler_finish(s, &found, &draws, &facts));
+    double error = 0;
+    const double expected = evidence_of_all(&b.p, &error);
+    assert_true(found.log_evidence_se < 0.05);
+    check_near(found.log_evidence, expected, 4 * hypot(error, found.log_evidence_se));
+    assert_int_equal(draws.n_columns, 4);
+    for (int k = 0; k < 4; k++) {
+        char name[PARAMETER_NAME_SIZE];
+        posterior_column_name(name, &draws, k);
+        assert_string_equal(name, NAME[k]);
+    }
+    const double mean = b.p.free.block[0].share * weighted_mean(&draws.column[2]) +
+                        b.p.free.block[1].share * weighted_mean(&draws.column[3]);
+    check_near(mean, 1, 1e-12);
+    for (int i = 0; i < draws.count; i++)
+        check_near(b.p.free.block[0].share * posterior_row_value(&draws, i, 2) +
+                       b.p.free.block[1].share * posterior_row_value(&draws, i, 3),
+                   1, 1e-12);
+    posterior_free(&draws);
+    tree_sampler_free(s);
+    rounds_free(c);
+    trees->ops->free(trees);
+    taxa_free(&names);
+    parameter_stage_free(stage);
+    blocks_free(&b);
+}
+
 static void what_is_no_problem(void **state)
 {
     (void)state;
@@ -717,6 +826,7 @@ int main(void)
         cmocka_unit_test(optima_of_several_blocks),
         cmocka_unit_test(many_blocks),
         cmocka_unit_test(the_first_stage_takes_blocks),
+        cmocka_unit_test(a_run_with_blocks),
         cmocka_unit_test(what_is_no_problem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,7 +75,7 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (!status && chains->problem->free.n_free)
-        status = posterior_set_model(&a->posterior, &chains->problem->free.block[0].model);
+        status = posterior_set_parameters(&a->posterior, &chains->problem->free);
     if (status)
         chain_answer_free(a);
     else

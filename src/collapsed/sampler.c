@@ -89,7 +89,7 @@ int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names, double
         status =
             posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true, s->seed);
     if (!status && n_free(s))
-        status = posterior_set_model(&s->posterior, &c->problem->free.block[0].model);
+        status = posterior_set_parameters(&s->posterior, &c->problem->free);
     if (status) {
         tree_sampler_free(s);
         return status;

@@ -50,10 +50,23 @@ int block_parameters_init(block_parameters *b, const parameter_block *given, int
     b->multipliers_free = multipliers_free && n_blocks > 1;
     normalise(b);
     for (int k = 0; k < n_blocks; k++) {
+        char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
+        b->block[k].n_columns = free_model_columns(name, &b->block[k].model);
         b->block[k].first = b->multipliers_at;
         b->multipliers_at += b->block[k].model.n_free;
     }
     b->n_free = b->multipliers_at + (b->multipliers_free ? n_blocks - 1 : 0);
+    return ART_OK;
+}
+
+int block_parameters_copy(block_parameters *b, const block_parameters *from)
+{
+    const size_t n = (size_t)from->n_blocks;
+    *b = *from;
+    b->block = mem_zeros(n, sizeof *b->block);
+    if (!b->block)
+        return ART_ERR_NOMEM;
+    memcpy(b->block, from->block, n * sizeof *b->block);
     return ART_OK;
 }
 
@@ -209,17 +222,11 @@ void block_parameters_likelihood_gradient(double *dz, const block_parameters *b,
         multipliers_gradient(dz, b, z, by);
 }
 
-static int columns_of(const parameter_block *own)
-{
-    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
-    return free_model_columns(name, &own->model);
-}
-
 int block_parameters_columns(const block_parameters *b)
 {
     int n = b->multipliers_free ? b->n_blocks : 0;
     for (int k = 0; k < b->n_blocks; k++)
-        n += columns_of(&b->block[k]);
+        n += b->block[k].n_columns;
     return n;
 }
 
@@ -228,8 +235,8 @@ int block_parameters_columns(const block_parameters *b)
 static int find_block(const block_parameters *b, int *i)
 {
     int k = 0;
-    while (k < b->n_blocks && *i >= columns_of(&b->block[k]))
-        *i -= columns_of(&b->block[k++]);
+    while (k < b->n_blocks && *i >= b->block[k].n_columns)
+        *i -= b->block[k++].n_columns;
     return k;
 }
 
@@ -252,7 +259,7 @@ void block_parameters_values(double *value, const block_parameters *b, const dou
 {
     for (int k = 0; k < b->n_blocks; k++) {
         free_model_values(value, &b->block[k].model, z + b->block[k].first);
-        value += columns_of(&b->block[k]);
+        value += b->block[k].n_columns;
     }
     for (int k = 0; k < b->n_blocks && b->multipliers_free; k++)
         *value++ = block_parameters_multiplier(b, z, k);

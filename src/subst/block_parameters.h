@@ -36,7 +36,8 @@ typedef struct parameter_block {
     free_model model;
     double share;      /* w of the sites, sum 1; to init, any multiple, such as their number */
     double multiplier; /* m, or where the search for it starts; positive */
-    int first;         /* its first coordinate; set by init */
+    int first;         /* its first coordinate; this and what follows is set by init */
+    int n_columns;     /* numbers of it that are reported */
 } parameter_block;
 
 typedef struct block_parameters {
@@ -58,6 +59,7 @@ typedef struct block_slopes {
  * there is no block, or a share or a multiplier is not positive. */
 int block_parameters_init(block_parameters *b, const parameter_block *given, int n_blocks,
                           bool multipliers_free);
+int block_parameters_copy(block_parameters *b, const block_parameters *from);
 void block_parameters_free(block_parameters *b); /* safe on a zeroed one */
 
 /* As the functions of free_model.h: z [n_free]. */
