@@ -1,5 +1,6 @@
 /* The free parameters of several blocks: names, priors, coordinates, gradients. */
 #include "support/check.h"
+#include "support/problem.h"
 
 #include "artreeformer.h"
 #include "subst/block_parameters.h"
@@ -9,20 +10,12 @@
 
 enum { MOST = 32 };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 static void three_blocks(block_parameters *b, bool multipliers_free)
 {
     const parameter_block given[] = {
-        {.model = free_of("HKY+G4"), .share = 100, .multiplier = 0.6},
-        {.model = free_of("JC"), .share = 300, .multiplier = 1.4},
-        {.model = free_of("GTR+I+G4"), .share = 200, .multiplier = 2.0},
+        {.model = free_model_of("HKY+G4"), .share = 100, .multiplier = 0.6},
+        {.model = free_model_of("JC"), .share = 300, .multiplier = 1.4},
+        {.model = free_model_of("GTR+I+G4"), .share = 200, .multiplier = 2.0},
     };
     check_status(block_parameters_init(b, given, 3, multipliers_free));
 }
@@ -71,7 +64,7 @@ static void blocks_are_numbered(void **state)
 static void one_block_is_its_model(void **state)
 {
     (void)state;
-    const parameter_block given = {.model = free_of("GTR+I+G4"), .share = 7, .multiplier = 1};
+    const parameter_block given = {.model = free_model_of("GTR+I+G4"), .share = 7, .multiplier = 1};
     const free_model *f = &given.model;
     block_parameters b;
     char name[PARAMETER_NAME_SIZE], expected[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
@@ -189,8 +182,8 @@ static void gradients(void **state)
 static void the_prior_is_a_density(void **state)
 {
     (void)state;
-    const parameter_block given[] = {{.model = free_of("JC"), .share = 1, .multiplier = 1},
-                                     {.model = free_of("JC"), .share = 3, .multiplier = 1}};
+    const parameter_block given[] = {{.model = free_model_of("JC"), .share = 1, .multiplier = 1},
+                                     {.model = free_model_of("JC"), .share = 3, .multiplier = 1}};
     block_parameters b;
     check_status(block_parameters_init(&b, given, 2, true));
     assert_int_equal(b.n_free, 1);

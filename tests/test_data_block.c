@@ -29,14 +29,6 @@
 
 enum { MOST_BLOCKS = 12 };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* The columns from .. to - 1 of an alignment. */
 static alignment cut(const alignment *a, size_t from, size_t to)
 {
@@ -60,8 +52,8 @@ typedef struct blocks {
     branch_posterior p;
 } blocks;
 
-/* Cuts b->data, whose first taxa columns[0] go to block 0 and so on; to the problem p with these
- * models, multipliers (NULL for 1 each) and prior. */
+/* Cuts b->data, the first columns[0] of its columns for block 0 and so on, and makes the problem
+ * with these models, multipliers (NULL for 1 each) and prior. */
 static void blocks_make(blocks *b, int n_blocks, const size_t *columns, const char *const *model,
                         const double *multiplier, bool multipliers_free, branch_prior prior)
 {
@@ -69,7 +61,7 @@ static void blocks_make(blocks *b, int n_blocks, const size_t *columns, const ch
     b->n_blocks = n_blocks;
     for (int k = 0; k < n_blocks; k++) {
         b->part[k] = cut(&b->data.alignment, from, from + columns[k]);
-        b->model[k] = free_of(model[k]);
+        b->model[k] = free_model_of(model[k]);
         b->source[k] = (block_source){&b->part[k], &b->model[k], multiplier ? multiplier[k] : 1};
         from += columns[k];
     }
@@ -100,7 +92,7 @@ static void pair_init(pair *x, const char *model, int n_taxa, int n_blocks, bran
 {
     static const size_t COLUMNS[][3] = {{37, 203}, {70, 129, 41}};
     const char *const models[] = {model, model, model};
-    const free_model f = free_of(model);
+    const free_model f = free_model_of(model);
     memset(x, 0, sizeof *x);
     x->n_taxa = n_taxa;
     x->cut.data = problem_random(n_taxa, 240, 1, seed);
@@ -786,12 +778,46 @@ static void a_run_with_blocks(void **state)
     blocks_free(&b);
 }
 
+/* A block of which nothing is known leaves everything as it is. */
+static void a_block_without_data(void **state)
+{
+    (void)state;
+    static const size_t COUNTS[] = {60, 20};
+    static const char *const MODEL[] = {"HKY{2}+F{0.3,0.2,0.2,0.3}+I{0.1}+G4{0.5}", "JC"};
+    blocks b = {.data = problem_random(6, 80, 1, 16)};
+    double value[2], hessian[2][81], gradient[9];
+    for (size_t i = 0; i < 6; i++)
+        memset(b.data.alignment.state + i * 80 + 60, STATE_GAP, 20);
+    blocks_make(&b, 2, COUNTS, MODEL, NULL, false, branch_prior_exponential(RATE));
+    branch_posterior alone;
+    check_status(branch_posterior_init_free(&alone, &b.part[0], NULL, &b.model[0], b.p.prior));
+    assert_int_equal(b.p.block[1].n_patterns, 0);
+    for (int m = 0; m < 2; m++) {
+        const branch_posterior *p = m ? &b.p : &alone;
+        branch_solver *s;
+        branch_hessian *h;
+        check_status(branch_solver_create(&s, p));
+        check_status(branch_hessian_create(&h, p));
+        branch_solver_set(s, b.data.decision, b.data.length);
+        check_status(branch_solver_mode(s, 1e-8));
+        value[m] = s->laplace;
+        branch_solver_refresh(s);
+        branch_hessian_compute(h, gradient, hessian[m], s);
+        branch_hessian_free(h);
+        branch_solver_free(s);
+    }
+    check_near(value[1], value[0], 0);
+    assert_memory_equal(hessian[0], hessian[1], sizeof hessian[0]);
+    branch_posterior_free(&alone);
+    blocks_free(&b);
+}
+
 static void what_is_no_problem(void **state)
 {
     (void)state;
     const branch_prior prior = branch_prior_exponential(RATE);
     problem five = problem_random(5, 10, 1, 1), six = problem_random(6, 10, 1, 1);
-    const free_model f = free_of("JC");
+    const free_model f = free_model_of("JC");
     branch_posterior p;
     block_source source[] = {{&five.alignment, &f, 1}, {&six.alignment, &f, 1}};
     assert_int_equal(branch_posterior_init_blocks(&p, source, 0, false, NULL, prior),
@@ -827,6 +853,7 @@ int main(void)
         cmocka_unit_test(many_blocks),
         cmocka_unit_test(the_first_stage_takes_blocks),
         cmocka_unit_test(a_run_with_blocks),
+        cmocka_unit_test(a_block_without_data),
         cmocka_unit_test(what_is_no_problem),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

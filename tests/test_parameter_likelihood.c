@@ -17,19 +17,11 @@ static const char *const MODELS[] = {
 };
 enum { N_MODELS = sizeof MODELS / sizeof *MODELS, MOST_EDGES = 32 };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* The prior must not matter: it is a strange one. */
 static void init(branch_posterior *p, parameter_likelihood **q, const alignment *a,
                  const char *text)
 {
-    const free_model f = free_of(text);
+    const free_model f = free_model_of(text);
     check_status(branch_posterior_init_free(p, a, NULL, &f, branch_prior_exponential(1e4)));
     check_status(parameter_likelihood_create(q, p));
 }
@@ -37,7 +29,7 @@ static void init(branch_posterior *p, parameter_likelihood **q, const alignment 
 /* Sequences that evolved on the tree of the problem, at parameters near those of the start. */
 static problem evolved(const char *text, int n_taxa, int n_sites, uint32_t seed)
 {
-    const free_model f = free_of(text);
+    const free_model f = free_model_of(text);
     problem data = problem_random(n_taxa, (size_t)n_sites, 1, seed);
     rng stream = rng_at(seed, RNG_TEST, 1, 0);
     double z[FREE_MOST];

@@ -29,14 +29,6 @@ static const char *const FREE[] = {
 };
 enum { N_FREE = sizeof FREE / sizeof *FREE };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* Coordinates near those where a search starts. */
 static void some_z(double *z, const free_model *f, uint32_t number)
 {
@@ -54,7 +46,7 @@ typedef struct joint {
 
 static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
 {
-    const free_model f = free_of(model);
+    const free_model f = free_model_of(model);
     j->data = problem_random(n_taxa, (size_t)n_sites, 1, (uint32_t)seed);
     double z[FREE_MOST];
     subst_model truth;

@@ -65,7 +65,8 @@ int branch_posterior_init(branch_posterior *p, const alignment *a, const int *ta
 int branch_posterior_init_free(branch_posterior *p, const alignment *a, const int *taxon,
                                const free_model *model, branch_prior prior);
 
-/* The same for several blocks. Every alignment has the same taxa in the same order. */
+/* The same for several blocks, whose alignments have the same taxa in the same order. ART_ERR_USAGE
+ * also if there is none, if their numbers of taxa differ, or if a multiplier is not positive. */
 typedef struct block_source {
     const alignment *alignment;
     const free_model *model;
