@@ -23,7 +23,7 @@ enum {
 /* The published strength of the prior of subsplit networks, and the least factor of log q that they
  * were trained by variational inference with. */
 #define SBN_ALPHA       1e-4
-#define PUBLISHED_FLOOR 0.000001
+#define PUBLISHED_FLOOR 1e-6
 
 /* The tables; each ends with a row without a name. A model file that does not state its kind has
  * the first one. */

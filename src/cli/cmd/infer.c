@@ -544,6 +544,9 @@ static int read_support(tree_set *out, session *s, const dataset *data, const se
 {
     tree_options options;
     const option_files *files = &o->support.trees;
+    if (!files->count && options_given(&s->options, "--burnin"))
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--burnin is for the trees of --support -- give both, or neither");
     if (!files->count)
         return ART_OK;
     int status = tree_input_options(&options, &o->support.input, TREE_TOPOLOGY, &s->diag);
