@@ -321,6 +321,51 @@ static void proposals_agree_with_many_parameters(void **state)
     }
 }
 
+/* Derivatives of a reference tree serve its neighbours: the evidence stays unbiased, and most of
+ * the effective draws are kept. */
+static void a_reference_serves_other_trees(void **state)
+{
+    (void)state;
+    static const char *const MODEL[] = {"HKY+G4", "GTR+G4"};
+    enum { DRAWS = 8000 };
+    for (int k = 0; k < 2; k++) {
+        joint j;
+        joint_init(&j, MODEL[k], 8, 800, 190 + (uint64_t)k);
+        double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+        double mixed[64 * FREE_MOST], own[FREE_MOST * FREE_MOST];
+        for (int e = 0; e < j.p.n_edges; e++)
+            length[e] = 0.1;
+        free_model_start(z, &j.p.free);
+        check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
+        check_status(parameter_mode_spread(j.mode, spread));
+        branch_posterior_recentre(&j.p, z, spread);
+        parameter_mode_second(j.mode, mixed, own, z);
+        check_status(parameter_reference_set(&j.p.reference, j.data.decision, mixed));
+        int32_t other[5];
+        memcpy(other, j.data.decision, sizeof other);
+        other[4] = (other[4] + 3) % 13; /* the last taxon elsewhere */
+        topology_evidence *t;
+        check_status(topology_evidence_create(&t, &j.p));
+        log_mean m[2] = {{0}};
+        for (int common = 0; common < 2; common++) {
+            t->wants_common = common;
+            for (int e = 0; e < j.p.n_edges; e++)
+                length[e] = 0.1;
+            check_status(topology_evidence_mode(t, other, length, 1e-4));
+            check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
+            assert_int_equal(t->parameters.is_common, common);
+            topology_evidence_sample(t, &m[common], (length_draws){0}, DRAWS,
+                                     rng_at(8, RNG_TEST, (uint32_t)common, (uint32_t)k));
+        }
+        check_near(log_mean_value(&m[0]), log_mean_value(&m[1]),
+                   4 * hypot(log_mean_error(&m[0]), log_mean_error(&m[1])));
+        assert_true(log_mean_ess(&m[1]) > 0.5 * log_mean_ess(&m[0]));
+        assert_true(log_mean_ess(&m[1]) > 0.1 * DRAWS);
+        topology_evidence_free(t);
+        joint_free(&j);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +375,7 @@ int main(void)
         cmocka_unit_test(the_joint_mode_is_one),
         cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
         cmocka_unit_test(proposals_agree_with_many_parameters),
+        cmocka_unit_test(a_reference_serves_other_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,9 @@ int branch_posterior_init_free(branch_posterior *p, const alignment *a, const in
     p->edge_terms = (int)transitions_size(&p->model);
     p->partial = p->tiles * (size_t)p->model.n_categories * 4 * TILE;
     branch_posterior_use(p, cpu_best());
+    if (model->n_free &&
+        (status = parameter_reference_init(&p->reference, p->n_taxa, model->n_free)))
+        goto out;
     status = ART_ERR_NOMEM;
     p->tip = mem_aligned((size_t)p->n_taxa * p->tiles, 4 * TILE * sizeof *p->tip);
     p->weight = mem_aligned(p->tiles, TILE * sizeof *p->weight);
@@ -99,6 +102,7 @@ void branch_posterior_free(branch_posterior *p)
     free(p->weight);
     free(p->invariant);
     free(p->common);
+    parameter_reference_free(&p->reference);
     memset(p, 0, sizeof *p);
 }
 

@@ -23,6 +23,7 @@
 #ifndef BRANCH_BRANCH_POSTERIOR_H
 #define BRANCH_BRANCH_POSTERIOR_H
 
+#include "branch/parameter_reference.h"
 #include "branch/settings.h"
 #include "lik/partials.h"
 #include "subst/branch_prior.h"
@@ -37,6 +38,7 @@ typedef struct branch_posterior {
     free_model free;          /* what of the model is estimated; n_free = 0 if nothing is */
     double centre[FREE_MOST]; /* [p] z at which topologies are compared; p = free.n_free */
     double spread[FREE_MOST * FREE_MOST]; /* [p][p] covariance of z there, for good topologies */
+    parameter_reference reference;        /* how lengths depend on z in a good topology */
     double n_sites;                       /* the sum of the weights */
     size_t n_patterns; /* patterns distinguished by the model, with gaps as missing data */
     size_t tiles;      /* of TILE patterns */

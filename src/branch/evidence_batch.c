@@ -53,6 +53,7 @@ static void run_job(void *context, int task, int index)
     job->laplace = t->laplace;
     if (job->shape == EVIDENCE_DIAGONAL && !job->draws)
         return; /* all that was asked for */
+    t->wants_common = job->draws < PARAMETER_OWN_DRAWS;
     job->status = topology_evidence_proposal(t, job->shape);
     if (job->status)
         return;

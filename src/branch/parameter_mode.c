@@ -15,6 +15,8 @@ enum {
 };
 static const double LONGEST_STEP = 1;  /* of one coordinate: a factor of e, or as much in a logit */
 static const double DIFFERENCE = 0.02; /* of a coordinate, for second derivatives of phi */
+/* The same for those of f: the gradient is exact, so that the square of this is the error. */
+static const double FINE_DIFFERENCE = 1e-3;
 
 int parameter_mode_create(parameter_mode **out, const branch_posterior *p)
 {
@@ -28,11 +30,12 @@ int parameter_mode_create(parameter_mode **out, const branch_posterior *p)
         (status = branch_solver_create(&q->solver, &q->view)) ||
         (status = parameter_slopes_create(&q->slopes, &q->view)))
         goto out;
-    q->by_length = mem_zeros(2 * edges, sizeof *q->by_length);
+    q->by_length = mem_zeros(3 * edges, sizeof *q->by_length);
     status = q->by_length ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
     q->start = q->by_length + edges;
+    q->other = q->start + edges;
     *out = q;
     return ART_OK;
 out:
@@ -54,7 +57,7 @@ void parameter_mode_free(parameter_mode *q)
 size_t parameter_mode_memory(const branch_posterior *p)
 {
     return sizeof(parameter_mode) + branch_solver_memory(p) + parameter_slopes_memory(p) +
-           2 * (size_t)p->n_edges * sizeof(double);
+           3 * (size_t)p->n_edges * sizeof(double);
 }
 
 void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, const double *z)
@@ -75,14 +78,41 @@ void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, cons
     free_model_gradient(by_z, &p->free, z, &by_model);
 }
 
-/* phi and its gradient at z, the lengths fitted from those that the solver has. */
-static int evaluate(parameter_mode *q, const double *z)
+/* Other parameters, with the lengths that the solver has. */
+static void move(parameter_mode *q, const double *z)
 {
     branch_solver *s = q->solver;
     branch_posterior_move(&q->view, z);
     for (int e = 0; e < q->view.n_edges; e++)
         q->start[e] = s->branch[edge_node(e, q->view.n_taxa)].cbrt_length;
     branch_solver_move(s, q->start); /* the transitions of the new model */
+}
+
+void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z)
+{
+    const int n = q->view.free.n_free, edges = q->view.n_edges;
+    double at[FREE_MOST], up[FREE_MOST], down[FREE_MOST];
+    memcpy(at, z, (size_t)n * sizeof *z);
+    for (int k = 0; k < n; k++, mixed += edges) {
+        at[k] = z[k] + FINE_DIFFERENCE;
+        move(q, at);
+        parameter_mode_gradient(q, mixed, up, at);
+        at[k] = z[k] - FINE_DIFFERENCE;
+        move(q, at);
+        parameter_mode_gradient(q, q->other, down, at);
+        at[k] = z[k];
+        for (int e = 0; e < edges; e++)
+            mixed[e] = (mixed[e] - q->other[e]) / (2 * FINE_DIFFERENCE);
+        for (int i = 0; i < n; i++)
+            own[k * n + i] = (up[i] - down[i]) / (2 * FINE_DIFFERENCE);
+    }
+}
+
+/* phi and its gradient at z, the lengths fitted from those that the solver has. */
+static int evaluate(parameter_mode *q, const double *z)
+{
+    branch_solver *s = q->solver;
+    move(q, z);
     int status = branch_solver_mode(s, q->tolerance);
     q->evaluations++;
     if (status)
@@ -154,7 +184,7 @@ static int go_uphill(parameter_mode *q, const double *step, int n)
 }
 
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
-                           double tolerance)
+                           double tolerance, double enough)
 {
     const int n = q->view.free.n_free;
     double inverse[FREE_MOST * FREE_MOST], step[FREE_MOST], slope[FREE_MOST], y[FREE_MOST];
@@ -162,7 +192,7 @@ int parameter_mode_improve(parameter_mode *q, const double *z, const double *cov
     q->tolerance = tolerance;
     int status = evaluate(q, z);
     for (int i = 0; i < MOST_STEPS && !status; i++) {
-        if (newton_step(step, inverse, q->slope, n) < tolerance)
+        if (newton_step(step, inverse, q->slope, n) < enough)
             break;
         double from[FREE_MOST];
         memcpy(from, q->z, sizeof from);
@@ -185,7 +215,7 @@ int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *leng
 {
     branch_posterior_move(&q->view, z);
     branch_solver_set(q->solver, decision, length);
-    int status = parameter_mode_improve(q, z, covariance, tolerance);
+    int status = parameter_mode_improve(q, z, covariance, tolerance, tolerance);
     if (status)
         return status;
     branch_solver_lengths(length, q->solver);

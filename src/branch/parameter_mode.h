@@ -25,10 +25,11 @@ typedef struct parameter_mode {
     parameter_slopes *slopes;
     double *by_length; /* [E] */
     double *start;     /* [E] x from which a trial step sets out */
+    double *other;     /* [E] gradient on the other side of a difference */
     double z[FREE_MOST];
     double slope[FREE_MOST]; /* of phi at z */
     double log_density;      /* phi at z */
-    double tolerance;        /* of the lengths */
+    double tolerance;        /* of the lengths, nats */
     int evaluations;         /* of phi, since create */
 } parameter_mode;
 
@@ -40,20 +41,27 @@ void parameter_mode_free(parameter_mode *q); /* NULL is fine */
 size_t parameter_mode_memory(const branch_posterior *problem);
 
 /* Finds the mode for decision [N-3] from length [E] and z [p], which become those of the mode, to
- * `tolerance` nats. covariance [p][p], positive definite, is what the search sets out with.
- * ART_ERR_NUMERIC if there is no mode to be found, ART_ERR_STOPPED if the solver's stop was due. */
+ * `tolerance` nats in lengths and parameters each. covariance [p][p], positive definite, is what
+ * the search sets out with. ART_ERR_NUMERIC if there is no mode to be found, ART_ERR_STOPPED if the
+ * solver's stop was due. */
 int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *length, double *z,
                         const double *covariance, double tolerance);
 
 /* The same from the topology and the lengths that the solver has; z [p] is where it starts. The
+ * lengths are fitted to `tolerance`, the parameters until a step promises less than `enough`. The
  * mode is left in q and its solver. */
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
-                           double tolerance);
+                           double tolerance, double enough);
 
 /* covariance [p][p] of z at the mode, lengths integrated out as in a normal distribution: the
  * inverse of minus the second derivatives of phi, by differences. 2 p fits of the lengths. 0 if
  * these are not negative definite; the diagonal alone is then used where it is. */
 int parameter_mode_spread(parameter_mode *q, double *covariance);
+
+/* The second derivatives of f at the lengths that the solver has and at z [p], by differences of
+ * the gradient: mixed [p][E] by a parameter and a length, own [p][p] by two parameters. 2 p
+ * gradients. The parameters of the solver are then elsewhere. */
+void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z);
 
 /* The gradient of f by x [E] and z [p] at the lengths and parameters that the solver has; refreshes
  * its partials. */

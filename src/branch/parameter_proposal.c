@@ -32,27 +32,53 @@ static double dot(const double *a, const double *b, int n)
     return sum;
 }
 
-void parameter_proposal_set(parameter_proposal *p, const double *z, const double *mixed,
-                            const double *own, const length_proposal *lengths, const double *spread)
+static void set_mode(parameter_proposal *p, const double *z, const double *mixed,
+                     const length_proposal *lengths)
 {
     const int n = p->n_free, edges = p->n_edges;
     memcpy(p->mode, z, (size_t)n * sizeof *z);
     memcpy(p->follow, mixed, (size_t)n * (size_t)edges * sizeof *mixed);
     for (int k = 0; k < n; k++)
         length_proposal_solve(p->follow + (ptrdiff_t)k * edges, lengths);
+}
+
+static void set_spread(parameter_proposal *p, const double *spread)
+{
+    cholesky_invert(p->factor, spread, p->n_free);
+    cholesky_factor(p->factor, p->n_free);
+}
+
+static void set_peak(parameter_proposal *p)
+{
+    const int n = p->n_free;
+    p->log_peak = -0.5 * n * log(2 * M_PI);
+    for (int i = 0; i < n; i++)
+        p->log_peak += log(p->factor[i * n + i]);
+}
+
+void parameter_proposal_set(parameter_proposal *p, const double *z, const double *mixed,
+                            const double *own, const length_proposal *lengths, const double *spread)
+{
+    const int n = p->n_free, edges = p->n_edges;
+    set_mode(p, z, mixed, lengths);
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++)
             p->factor[i * n + j] =
                 -(own[i * n + j] + own[j * n + i]) / 2 -
                 dot(mixed + (ptrdiff_t)i * edges, p->follow + (ptrdiff_t)j * edges, edges);
     p->is_common = !cholesky_factor(p->factor, n);
-    if (p->is_common) {
-        cholesky_invert(p->factor, spread, n);
-        cholesky_factor(p->factor, n);
-    }
-    p->log_peak = -0.5 * n * log(2 * M_PI);
-    for (int i = 0; i < n; i++)
-        p->log_peak += log(p->factor[i * n + i]);
+    if (p->is_common)
+        set_spread(p, spread);
+    set_peak(p);
+}
+
+void parameter_proposal_set_common(parameter_proposal *p, const double *z, const double *mixed,
+                                   const length_proposal *lengths, const double *spread)
+{
+    set_mode(p, z, mixed, lengths);
+    p->is_common = 1;
+    set_spread(p, spread);
+    set_peak(p);
 }
 
 void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream)

@@ -28,7 +28,7 @@ typedef struct parameter_proposal {
     double factor[FREE_MOST * FREE_MOST]; /* S^-1 = factor factor^T */
     double *follow;                       /* [p][E] B, by parameter */
     double log_peak;                      /* log of the normal density at the mode */
-    int is_common; /* S is that of all topologies, because its own was not positive definite */
+    int is_common; /* S is that of all topologies: wanted, or not positive definite of its own */
 } parameter_proposal;
 
 int parameter_proposal_init(parameter_proposal *p, int n_edges, int n_free);
@@ -39,6 +39,11 @@ void parameter_proposal_free(parameter_proposal *p); /* safe on a zeroed one */
 void parameter_proposal_set(parameter_proposal *p, const double *z, const double *mixed,
                             const double *own, const length_proposal *lengths,
                             const double *spread);
+
+/* The same with the covariance `spread` [p][p], positive definite, for S: that of all topologies.
+ * mixed may be of another one (parameter_reference.h). */
+void parameter_proposal_set_common(parameter_proposal *p, const double *z, const double *mixed,
+                                   const length_proposal *lengths, const double *spread);
 
 /* Draws z [p]. */
 void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream);

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a coordinate, for second derivatives: the gradient is exact, so that its square is the error.
- */
-static const double DIFFERENCE = 1e-3;
-
 int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
 {
     *out = NULL;
@@ -28,7 +24,8 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
         t->solver = t->joint->solver;
     if ((status = branch_hessian_create(&t->hessian, t->solver->problem)) ||
         (status = length_proposal_init(&t->gauss, p->n_edges)) ||
-        (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)))
+        (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)) ||
+        (n_free && (status = reference_space_init(&t->space, p->n_taxa))))
         goto out;
     t->second = mem_zeros(edges * (edges + 5 + n_free), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
@@ -58,6 +55,7 @@ void topology_evidence_free(topology_evidence *t)
     branch_hessian_free(t->hessian);
     length_proposal_free(&t->gauss);
     parameter_proposal_free(&t->parameters);
+    reference_space_free(&t->space);
     free(t->second);
     free(t);
 }
@@ -106,40 +104,24 @@ static void move(topology_evidence *t, const double *x, const double *z)
     branch_solver_move(t->solver, x);
 }
 
+/* Whether the parameters' derivatives are those of the reference tree. */
+static bool is_common(const topology_evidence *t)
+{
+    return t->wants_common && t->problem->reference.is_set;
+}
+
 /* From the mode of the lengths at the centre to the joint mode. */
 static int find_joint_mode(topology_evidence *t)
 {
     move(t, t->mode, t->problem->centre);
     int status =
-        parameter_mode_improve(t->joint, t->problem->centre, t->problem->spread, t->tolerance);
+        parameter_mode_improve(t->joint, t->problem->centre, t->problem->spread, t->tolerance,
+                               is_common(t) ? PARAMETER_ENOUGH : t->tolerance);
     if (status)
         return status;
     take_mode(t);
     t->log_density = t->joint->log_density;
     return ART_OK;
-}
-
-/* The second derivatives that have to do with the parameters, by differences of the gradient at the
- * mode z: t->mixed, and own [p][p]. */
-static void differentiate_parameters(topology_evidence *t, double *own, const double *mode)
-{
-    const int n = t->problem->free.n_free, edges = t->problem->n_edges;
-    double z[FREE_MOST], up[FREE_MOST], down[FREE_MOST];
-    memcpy(z, mode, sizeof z);
-    for (int k = 0; k < n; k++) {
-        double *mixed = t->mixed + (ptrdiff_t)k * edges;
-        z[k] = mode[k] + DIFFERENCE;
-        move(t, t->mode, z);
-        parameter_mode_gradient(t->joint, mixed, up, z);
-        z[k] = mode[k] - DIFFERENCE;
-        move(t, t->mode, z);
-        parameter_mode_gradient(t->joint, t->scratch, down, z);
-        z[k] = mode[k];
-        for (int e = 0; e < edges; e++)
-            mixed[e] = (mixed[e] - t->scratch[e]) / (2 * DIFFERENCE);
-        for (int i = 0; i < n; i++)
-            own[k * n + i] = (up[i] - down[i]) / (2 * DIFFERENCE);
-    }
 }
 
 static void set_lengths(topology_evidence *t, evidence_shape shape, const double *z)
@@ -166,8 +148,15 @@ int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
     t->full_laplace = t->log_density - t->gauss.log_peak;
     if (!t->joint)
         return ART_OK;
-    differentiate_parameters(t, own, mode);
-    parameter_proposal_set(&t->parameters, mode, t->mixed, own, &t->gauss, t->problem->spread);
+    if (is_common(t)) {
+        parameter_reference_look_up(t->mixed, &t->problem->reference, &t->solver->tree, &t->space);
+        parameter_proposal_set_common(&t->parameters, mode, t->mixed, &t->gauss,
+                                      t->problem->spread);
+    } else {
+        move(t, t->mode, mode);
+        parameter_mode_second(t->joint, t->mixed, own, mode);
+        parameter_proposal_set(&t->parameters, mode, t->mixed, own, &t->gauss, t->problem->spread);
+    }
     t->full_laplace -= t->parameters.log_peak;
     return ART_OK;
 }

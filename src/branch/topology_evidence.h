@@ -32,6 +32,10 @@
  * the proposal then goes on to the joint mode of lengths and parameters, the full approximation is
  * that of the joint integral, and draws are of both (parameter_proposal.h).
  *
+ * Most of the cost is then in second derivatives by the parameters. Where few draws are made of
+ * each of many topologies, those of a reference tree will do (parameter_reference.h): set
+ * wants_common.
+ *
  * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
 #define BRANCH_TOPOLOGY_EVIDENCE_H
@@ -56,14 +60,17 @@ typedef struct topology_evidence {
     length_proposal gauss;
     parameter_proposal parameters; /* with free parameters */
     double *mixed;                 /* [p][E] second derivatives by parameters and lengths */
-    double *second;                /* [E][E] of the Hessian */
-    double *mode;                  /* [E] x, by edge number */
-    double *curvature;             /* [E] */
-    double *draw;                  /* [E] */
-    double *scratch;               /* [E] */
-    double *shift;                 /* [E] of the lengths' mode with the parameters */
-    double z[FREE_MOST];           /* of the last draw */
-    double tolerance;              /* of the last mode */
+    reference_space space;
+    bool wants_common;   /* set by the user: the parameters' derivatives need not be the topology's
+                            own, if the problem has a reference */
+    double *second;      /* [E][E] of the Hessian */
+    double *mode;        /* [E] x, by edge number */
+    double *curvature;   /* [E] */
+    double *draw;        /* [E] */
+    double *scratch;     /* [E] */
+    double *shift;       /* [E] of the lengths' mode with the parameters */
+    double z[FREE_MOST]; /* of the last draw */
+    double tolerance;    /* of the last mode */
     double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
     double laplace;      /* diagonal, at the centre */
     double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL */
@@ -83,7 +90,9 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
  * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
- * topology_evidence_mode, and 2 p gradients are computed there. ART_ERR_NUMERIC if there is none.
+ * topology_evidence_mode, and 2 p gradients are computed there; with wants_common the parameters
+ * are found to PARAMETER_ENOUGH, and no further gradients are needed. ART_ERR_NUMERIC if there is
+ * none.
  */
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 

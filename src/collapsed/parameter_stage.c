@@ -79,7 +79,21 @@ static int fit_both(parameter_stage *s)
     return status ? status : fit(s, true);
 }
 
-/* The covariance at the best mode; then the stage is done. */
+/* The best tree, whose mode at z the solver has, becomes the reference. */
+static int set_reference(parameter_stage *s, const double *z)
+{
+    const size_t n = (size_t)s->problem->free.n_free, edges = (size_t)s->problem->n_edges;
+    double own[FREE_MOST * FREE_MOST];
+    double *mixed = mem_zeros(n * edges, sizeof *mixed);
+    if (!mixed)
+        return ART_ERR_NOMEM;
+    parameter_mode_second(s->mode, mixed, own, z);
+    const int status = parameter_reference_set(&s->problem->reference, s->best.decision, mixed);
+    free(mixed);
+    return status;
+}
+
+/* The covariance and the reference at the best mode; then the stage is done. */
 static int finish(parameter_stage *s, const interrupt *stop)
 {
     double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
@@ -96,6 +110,8 @@ static int finish(parameter_stage *s, const interrupt *stop)
         status = parameter_mode_spread(s->mode, spread);
     if (!status)
         branch_posterior_recentre(s->problem, z, spread);
+    if (!status)
+        status = set_reference(s, z);
     return status == ART_ERR_STOPPED ? ART_OK : status;
 }
 
@@ -136,4 +152,5 @@ void parameter_centre_fields(branch_posterior *p, bool is_known, saved_state *s)
     memcpy(spread, p->spread, sizeof spread);
     if (state_loaded(s))
         branch_posterior_recentre(p, z, spread);
+    parameter_reference_fields(&p->reference, s);
 }
