@@ -2,7 +2,7 @@
  *
  *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
  *
- *     seed, coin, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
+ *     seed, walk, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
  *     start=FILE    begins at the tree in FILE; where there is none, at the end of a climb, which
  * is then written there
  *
@@ -112,11 +112,12 @@ static int run(work *w, double limit)
     const chain_counts *n = tree_chain_counts(c);
     static const char *const kinds[] = {"interchanges", "subtree", "jump"};
     for (int k = 0; k < CHAIN_JUMP; k++)
-        printf("%s\t%lld steps, %lld to another tree, %.3f of these accepted\n", kinds[k],
+        printf("%s\t%lld proposals, %lld of another tree, %.3f of these accepted\n", kinds[k],
                (long long)n->tried[k], (long long)n->moved[k],
                (double)n->accepted[k] / fmax(1, (double)n->moved[k]));
-    printf("speed\t%.1f steps/s, %.1f resolved/s, %.1f interchanges/s\n", (double)n->steps / spent,
-           (double)n->resolved / spent, (double)n->interchanged / spent);
+    printf("speed\t%.1f steps/s, %.1f branches resolved/s, %.1f interchanges/s\n",
+           (double)n->steps / spent, (double)n->tried[CHAIN_INTERCHANGE] / spent,
+           (double)n->accepted[CHAIN_INTERCHANGE] / spent);
     const size_t skip = w->count / 10;
     const double size = series_ess(w->g + skip, w->count - skip);
     double mean = 0, variance = 0;
@@ -146,7 +147,7 @@ static int set_option(work *w, const char *text)
         const char *name;
         double *number;
         int *count;
-    } names[] = {{"coin", &w->set.coin, NULL},     {"subtrees", &w->set.subtrees, NULL},
+    } names[] = {{"walk", &w->set.walk, NULL},     {"subtrees", &w->set.subtrees, NULL},
                  {"radius", NULL, &w->set.radius}, {"tolerance", &w->set.tolerance, NULL},
                  {"near", &w->set.near, NULL},     {"rings", NULL, &w->set.rings},
                  {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local}};

@@ -133,7 +133,6 @@ typedef struct transitions {
     tree_chain *chain;
     const bench *b;
     chain_kind kind;
-    double coin;
     double *flow;        /* [trees][trees] */
     double worst_error;  /* of g of the states that were reached .. */
     double error;        /* .. and its mean, by the flow of the posterior */
@@ -141,7 +140,8 @@ typedef struct transitions {
     int pairs;
 } transitions;
 
-static void from_state(transitions *x, int i, const uint8_t *coin, int32_t part, double weight)
+/* at: the node below an inner branch, or the number of a part. */
+static void from_state(transitions *x, int i, int32_t at, double weight)
 {
     int32_t decision[MOST_TAXA];
     double cbrt_length[MOST_NODES], curvature[MOST_NODES], all = 0;
@@ -150,12 +150,13 @@ static void from_state(transitions *x, int i, const uint8_t *coin, int32_t part,
     script s = {0};
     do {
         chain_proposal p;
-        if (x->kind == CHAIN_INTERCHANGES)
-            tree_chain_interchanges(x->chain, &p, coin, choose_next, &s);
+        if (x->kind == CHAIN_INTERCHANGE)
+            tree_chain_interchange(x->chain, &p, at, choose_next, &s);
         else
-            tree_chain_subtree(x->chain, &p, part, choose_next, &s);
+            tree_chain_subtree(x->chain, &p, at, choose_next, &s);
         all += exp(p.log_forward);
         tree_chain_settle(x->chain, &p, 1);
+        tree_chain_number(x->chain);
         const int j = exact_index(tree_chain_decision(x->chain), x->b->n_taxa);
         assert_int_equal(p.moved, i != j);
         const double off = fabs(tree_chain_laplace(x->chain) - x->b->g[j]);
@@ -172,22 +173,21 @@ static void from_state(transitions *x, int i, const uint8_t *coin, int32_t part,
 
 static void from_tree(transitions *x, int i)
 {
-    const int n_taxa = x->b->n_taxa, inner = n_taxa - 2;
+    const int32_t n_taxa = x->b->n_taxa, parts = 3 * n_taxa - 6;
     if (x->kind == CHAIN_SUBTREE) {
-        const int parts = 3 * n_taxa - 6;
         for (int32_t part = 0; part < parts; part++)
-            from_state(x, i, NULL, part, 1.0 / parts);
+            from_state(x, i, part, 1.0 / parts);
         return;
     }
-    for (int bits = 0; bits < 1 << inner; bits++) { /* the top node's coin means nothing */
-        uint8_t coin[MOST_NODES] = {0};
-        double weight = 1;
-        for (int k = 0; k < inner && n_taxa + k < MOST_NODES; k++) {
-            coin[n_taxa + k] = bits >> k & 1;
-            weight *= coin[n_taxa + k] ? x->coin : 1 - x->coin;
-        }
-        from_state(x, i, coin, 0, weight);
-    }
+    int32_t decision[MOST_TAXA];
+    topology t;
+    exact_tree(decision, i, n_taxa);
+    check_status(topology_init(&t, n_taxa));
+    topology_build(&t, decision);
+    for (int32_t v = n_taxa; v < topology_nodes(n_taxa); v++)
+        if (topology_has_nni(&t, v))
+            from_state(x, i, v, 1.0 / (n_taxa - 3));
+    topology_free(&t);
 }
 
 /* Compares pi(i) P(i -> j) with pi(j) P(j -> i), in units of the larger one, where that is more
@@ -216,7 +216,7 @@ static void weigh_flows(transitions *x)
 static transitions all_transitions(bench *b, const chain_settings *set, chain_kind kind,
                                    double beta)
 {
-    transitions x = {.b = b, .kind = kind, .coin = set->coin};
+    transitions x = {.b = b, .kind = kind};
     x.flow = calloc((size_t)b->trees * (size_t)b->trees, sizeof *x.flow);
     assert_non_null(x.flow);
     check_status(tree_chain_create(&x.chain, &b->data, set));
@@ -240,17 +240,17 @@ static void detailed_balance(void **state)
     (void)state;
     static const char *const models[] = {"JC", "HKY{2.5}+F{0.3,0.15,0.2,0.35}+G2{0.5}"};
     for (int k = 0; k < 2; k++)
-        for (int kind = CHAIN_INTERCHANGES; kind <= CHAIN_SUBTREE; kind++)
+        for (int kind = CHAIN_INTERCHANGE; kind <= CHAIN_SUBTREE; kind++)
             for (int hot = 0; hot < 2; hot++) {
                 bench b;
                 bench_init(&b, 6, 10, models[k]);
                 chain_settings set = chain_defaults();
                 set.local = 0;
                 set.tolerance = EXACT_MODE;
-                set.coin = 0.4;
                 set.radius = 2; /* so that the places there and back are not the same */
                 transitions x = all_transitions(&b, &set, (chain_kind)kind, hot ? 0.3 : 1);
-                assert_true(x.pairs > 400);
+                assert_true(x.pairs >
+                            (kind == CHAIN_SUBTREE ? 400 : 300)); /* 315 trees are neighbours */
                 check_near(x.worst, 0, 1e-4);
                 check_near(x.total, 0, 1e-6);
                 check_near(x.worst_error, 0, 1e-5);
@@ -265,17 +265,17 @@ static void detailed_balance_of_coupled_branches(void **state)
     (void)state;
     static const double parameters[][4] = {{1, 0.1, 1, 1}, {2, 1, 1.5, 0.6}};
     for (int k = 0; k < 2; k++)
-        for (int kind = CHAIN_INTERCHANGES; kind <= CHAIN_SUBTREE; kind++) {
+        for (int kind = CHAIN_INTERCHANGE; kind <= CHAIN_SUBTREE; kind++) {
             const double *p = parameters[k];
             bench b;
             bench_with(&b, 6, 10, "JC", branch_prior_gamma_dirichlet(p[0], p[1], p[2], p[3]));
             chain_settings set = chain_defaults();
             set.local = 0;
             set.tolerance = EXACT_MODE;
-            set.coin = 0.4;
             set.radius = 2;
             transitions x = all_transitions(&b, &set, (chain_kind)kind, 1);
-            assert_true(x.pairs > 400);
+            assert_true(x.pairs >
+                        (kind == CHAIN_SUBTREE ? 400 : 300)); /* 315 trees are neighbours */
             check_near(x.worst, 0, 1e-4);
             check_near(x.total, 0, 1e-6);
             check_near(x.worst_error, 0, 1e-5);
@@ -300,7 +300,7 @@ static void detailed_balance_of_local_fits(void **state)
     static const double total[] = {1e-6, 1e-4, 1e-3, 2e-3, 4e-3};
     static const double error[] = {1e-5, 1e-3, 5e-3, 0.01, 0.02};
     for (int k = 0; k < 5; k++)
-        for (int kind = CHAIN_INTERCHANGES; kind <= CHAIN_SUBTREE; kind++) {
+        for (int kind = CHAIN_INTERCHANGE; kind <= CHAIN_SUBTREE; kind++) {
             chain_settings set = chain_defaults();
             set.tolerance = EXACT_MODE;
             set.near = near[k];
@@ -354,6 +354,7 @@ static void detailed_balance_of_jumps(void **state)
             const double log_q = density_log_q(&b, decision);
             tree_chain_jump(c, &p, decision, log_q);
             tree_chain_settle(c, &p, 1);
+            tree_chain_number(c);
             assert_int_equal(p.moved, i != j);
             assert_int_equal(exact_index(tree_chain_decision(c), b.n_taxa), j);
             flow[i][j] = b.probability[i] * exp(log_q + fmin(0, p.log_ratio));
@@ -520,7 +521,7 @@ static tree_chains *ladders(const branch_posterior *data, const problem *p, pool
     tree_chains *x;
     chains_settings set = {chain_defaults(), 9, LADDERS, STEPS, 0.4};
     set.chain.block = 5;
-    set.chain.near = 0.05; /* so that some blocks do not stand */
+    set.chain.near = 1; /* so that some blocks do not stand */
     check_status(tree_chains_create(&x, data, &set, threads));
     for (int i = 0; i < CHAINS; i++)
         check_status(tree_chains_start(x, i, p->decision + i * (N - 3), p->length + i * EDGES));

@@ -173,12 +173,43 @@ static void new_names(void **state)
     }
 }
 
+/* The tour comes along every directed branch once before it is back, in trees of any numbering. */
+static void the_tour_is_whole(void **state)
+{
+    (void)state;
+    for (int32_t n = 4; n <= MOST; n++) {
+        topology t;
+        check_status(topology_init(&t, n));
+        rng r = rng_at(5, RNG_TEST, 0, (uint32_t)n);
+        for (int trial = 0; trial < 20; trial++) {
+            int32_t decision[MOST] = {0};
+            random_tree(decision, n, &r);
+            topology_build(&t, decision);
+            for (int32_t u = n; u < topology_nodes(n); u++)
+                if (topology_has_nni(&t, u) && rng_uniform(&r) < 0.5)
+                    topology_nni(&t, u, 1);
+            int seen[NODES][2] = {{0}}, up = 0, length = 0;
+            int32_t v = 1;
+            do {
+                const int32_t from = up ? t.parent[v] : v; /* where it is now: it goes on there */
+                assert_int_equal(seen[v][up]++, 0);
+                topology_tour_next(&t, &v, &up);
+                assert_int_equal(up ? v : t.parent[v], from);
+                length++;
+            } while (v != 1 || up != 0);
+            assert_int_equal(length, 2 * (2 * n - 3));
+        }
+        topology_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interchanges),
         cmocka_unit_test(subtree_moves),
         cmocka_unit_test(new_names),
+        cmocka_unit_test(the_tour_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

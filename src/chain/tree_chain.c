@@ -13,17 +13,9 @@
 
 enum { RESOLUTIONS = 3 };
 
-/* With local fits, a branch that keeps its resolution with at least this probability and whose
- * surroundings keep their lengths is not scored again for the way back: far changes move
- * differences of scores by less than 1, and so the logarithm of that probability by less than 1e-4.
- */
-#define SURE (1 - 1e-4)
-
-/* A branch of S: the probabilities of its three resolutions, the present one first, and the
- * lengths that the other two begin with. */
+/* A branch: the probabilities of its three resolutions, the present one first, and the lengths that
+ * the other two begin with. */
 typedef struct resolved_branch {
-    int32_t v;
-    int choice;
     double probability[RESOLUTIONS];
     int32_t node[RESOLUTIONS - 1][NNI_BRANCHES];
     double length[RESOLUTIONS - 1][NNI_BRANCHES];
@@ -38,11 +30,9 @@ struct tree_chain {
     length_guess *guess; /* for jumps */
     double beta;
     chain_counts counts;
-    int32_t *decision;      /* [N-3] of the state */
-    int32_t *proposed;      /* [N-3] */
-    uint8_t *coin;          /* [nodes] */
-    resolved_branch *block; /* [N-3] S */
-    int n_block;
+    int32_t *decision;   /* [N-3] of the state */
+    int32_t *proposed;   /* [N-3] */
+    bool is_renumbered;  /* the tree has been rearranged since its numbering was canonical */
     int32_t *place;      /* [nodes] where a subtree may be put; 0 is where it is */
     double *probability; /* [nodes] */
     int n_places;
@@ -73,13 +63,13 @@ void chain_state_free(chain_state *s)
 chain_settings chain_defaults(void)
 {
     return (chain_settings){
-        .coin = 0.25,
+        .walk = 0.2,
         .subtrees = 0.2,
         .radius = 5,
-        .tolerance = 1e-5,
+        .tolerance = 1e-4,
         .block = 50,
         .local = 1,
-        .near = 1e-3,
+        .near = 0.01,
         .rings = 1,
     };
 }
@@ -88,8 +78,7 @@ size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
 {
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
     return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->radius) +
-           length_guess_memory(p->n_taxa) + nodes * (1 + 4 * sizeof(double) + 4 * sizeof(int32_t)) +
-           (size_t)p->n_taxa * sizeof(resolved_branch);
+           length_guess_memory(p->n_taxa) + nodes * (4 * sizeof(double) + 4 * sizeof(int32_t));
 }
 
 int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_settings *set)
@@ -116,13 +105,10 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     status = ART_ERR_NOMEM;
     c->decision = mem_zeros(decisions, sizeof *c->decision);
     c->proposed = mem_zeros(decisions, sizeof *c->proposed);
-    c->coin = mem_zeros(nodes, 1);
-    c->block = mem_zeros(decisions, sizeof *c->block);
     c->place = mem_zeros(nodes, sizeof *c->place);
     c->probability = mem_zeros(nodes, sizeof *c->probability);
     c->length = mem_zeros(nodes, sizeof *c->length);
-    if (!c->decision || !c->proposed || !c->coin || !c->block || !c->place || !c->probability ||
-        !c->length)
+    if (!c->decision || !c->proposed || !c->place || !c->probability || !c->length)
         goto out;
     *out = c;
     return ART_OK;
@@ -141,8 +127,6 @@ void tree_chain_free(tree_chain *c)
     branch_solver_free(c->solver);
     free(c->decision);
     free(c->proposed);
-    free(c->coin);
-    free(c->block);
     free(c->place);
     free(c->probability);
     free(c->length);
@@ -160,6 +144,7 @@ int tree_chain_start(tree_chain *c, const int32_t *decision, const double *lengt
     memcpy(c->decision, decision, ((size_t)c->problem->n_taxa - 3) * sizeof *decision);
     c->counts = (chain_counts){0};
     c->beta = 1;
+    c->is_renumbered = false;
     branch_solver_set(c->solver, decision, length);
     return local_fit_whole(c->fit, c->set.tolerance);
 }
@@ -191,87 +176,41 @@ static double as_score(double score)
     return isfinite(score) ? score : -HUGE_VAL;
 }
 
-/* Whether an inner branch that shares an end with that above v has a coin. */
-static int has_near_coin(const topology *t, const uint8_t *coin, int32_t v)
+/* Scores the resolutions of the branch above v. */
+static void score_branch(tree_chain *c, resolved_branch *b, int32_t v)
 {
-    const int32_t near[] = {t->child[v][0], t->child[v][1], topology_sibling(t, v), t->parent[v]};
-    for (int i = 0; i < 4; i++)
-        if (topology_has_nni(t, near[i]) && coin[near[i]])
-            return 1;
-    return 0;
-}
-
-static void score_branch(tree_chain *c, resolved_branch *b)
-{
-    local_fit_around(c->fit, b->v);
+    local_fit_around(c->fit, v);
     b->probability[0] = c->solver->laplace;
     for (int which = 0; which < 2; which++) {
         b->probability[1 + which] =
-            as_score(branch_moves_nni(c->moves, b->v, which, c->solver->laplace));
+            as_score(branch_moves_nni(c->moves, v, which, c->solver->laplace));
         branch_moves_fitted(b->node[which], b->length[which], c->moves);
     }
     normalise(b->probability, RESOLUTIONS, c->beta);
 }
 
-/* Whether the way back has the same probability as the way there at a branch of S. */
-static int is_untouched(const tree_chain *c, const resolved_branch *b)
-{
-    const topology *t = &c->solver->tree;
-    const int32_t v = b->v;
-    return c->set.local && b->choice == 0 && b->probability[0] >= SURE &&
-           !local_fit_has_changed(c->fit, v) && !local_fit_has_changed(c->fit, t->parent[v]) &&
-           !local_fit_has_changed(c->fit, topology_sibling(t, v)) &&
-           !local_fit_has_changed(c->fit, t->child[v][0]) &&
-           !local_fit_has_changed(c->fit, t->child[v][1]);
-}
-
-/* log p(back) - log p(there), once the changes are made and fitted. */
-static double block_ratio(tree_chain *c)
-{
-    double ratio = 0;
-    for (int i = 0; i < c->n_block; i++) {
-        resolved_branch *b = &c->block[i], back = {.v = b->v};
-        if (is_untouched(c, b))
-            continue;
-        score_branch(c, &back);
-        ratio += log(back.probability[b->choice]) - log(b->probability[b->choice]);
-    }
-    return ratio;
-}
-
-void tree_chain_interchanges(tree_chain *c, chain_proposal *out, const uint8_t *coin,
-                             chain_choose *choose, void *context)
+void tree_chain_interchange(tree_chain *c, chain_proposal *out, int32_t v, chain_choose *choose,
+                            void *context)
 {
     branch_solver *s = c->solver;
-    topology *t = &s->tree;
+    resolved_branch there, back;
     *out = (chain_proposal){0};
-    c->n_block = 0;
-    for (int32_t v = t->n_taxa; v < n_nodes(c); v++)
-        if (topology_has_nni(t, v) && coin[v] && !has_near_coin(t, coin, v)) {
-            resolved_branch *b = &c->block[c->n_block++];
-            b->v = v;
-            score_branch(c, b);
-            b->choice = choose(context, b->probability, RESOLUTIONS);
-            out->log_forward += log(b->probability[b->choice]);
-            out->moved |= b->choice != 0;
-        }
+    score_branch(c, &there, v);
+    const int choice = choose(context, there.probability, RESOLUTIONS), which = choice - 1;
+    out->log_forward = log(there.probability[choice]);
+    out->moved = choice != 0;
     if (!out->moved)
         return;
     const double g = s->laplace;
     local_fit_mark(c->fit);
-    for (int i = 0; i < c->n_block; i++) {
-        const resolved_branch *b = &c->block[i];
-        const int which = b->choice - 1;
-        if (which < 0)
-            continue;
-        topology_nni(t, b->v, which);
-        for (int k = 0; k < NNI_BRANCHES; k++)
-            s->branch[b->node[which][k]].cbrt_length = length_scale_x(b->length[which][k]);
-    }
+    topology_nni(&s->tree, v, which);
+    for (int k = 0; k < NNI_BRANCHES; k++)
+        s->branch[there.node[which][k]].cbrt_length = length_scale_x(there.length[which][k]);
+    out->log_ratio = -HUGE_VAL;
     if (refit(c) != ART_OK)
-        out->log_ratio = -HUGE_VAL;
-    else
-        out->log_ratio = block_ratio(c) + c->beta * (s->laplace - g);
+        return;
+    score_branch(c, &back, v);
+    out->log_ratio = c->beta * (s->laplace - g) + log(back.probability[choice]) - out->log_forward;
 }
 
 static void visit_place(void *context, int32_t v, int32_t w, double score)
@@ -379,9 +318,16 @@ void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept
     if (!proposal->moved)
         return;
     if (accept)
-        local_fit_keep(c->fit, c->decision);
+        c->is_renumbered = true;
     else
         local_fit_undo(c->fit);
+}
+
+void tree_chain_number(tree_chain *c)
+{
+    if (c->is_renumbered)
+        local_fit_keep(c->fit, c->decision);
+    c->is_renumbered = false;
 }
 
 /* An outcome by one random number. */
@@ -399,38 +345,57 @@ static int choose_at_random(void *context, const double *probability, int count)
     return last; /* roundings of the sum */
 }
 
-/* Returns whether the tree is another one. */
+/* Accepts or rejects a proposal; returns which. */
+static int decide(tree_chain *c, const chain_proposal *p, chain_kind kind, rng *r)
+{
+    const int accept = p->moved && log(rng_uniform(r)) < p->log_ratio;
+    c->counts.tried[kind]++;
+    c->counts.moved[kind] += p->moved;
+    c->counts.accepted[kind] += accept;
+    tree_chain_settle(c, p, accept);
+    return accept;
+}
+
+/* Walks along the tour from a random directed branch and interchanges at the inner branches on the
+ * way. Returns how many interchanges were made. */
+static int walk(tree_chain *c, rng *r)
+{
+    const topology *t = &c->solver->tree;
+    const uint32_t start = rng_below(r, 2 * (uint32_t)c->problem->n_edges);
+    int32_t v = 1 + (int32_t)(start / 2);
+    int up = start % 2, changes = 0;
+    for (int i = 0; i < c->set.walk * c->problem->n_edges; i++, topology_tour_next(t, &v, &up)) {
+        if (up || !topology_has_nni(t, v))
+            continue;
+        chain_proposal p;
+        tree_chain_interchange(c, &p, v, choose_at_random, r);
+        changes += decide(c, &p, CHAIN_INTERCHANGE, r);
+    }
+    return changes;
+}
+
+/* Returns whether the tree has changed. */
 static int step(tree_chain *c, uint64_t seed, uint32_t chain)
 {
     rng r = rng_at(seed, RNG_CHAIN, (uint32_t)c->counts.steps, chain);
-    const int32_t n_taxa = c->problem->n_taxa;
-    const double kind_drawn = rng_uniform(&r);
+    const double kind = rng_uniform(&r);
     chain_proposal p = {0};
-    chain_kind kind = CHAIN_INTERCHANGES;
-    if (kind_drawn < c->set.jump) {
+    int changes = 0;
+    if (kind < c->set.jump) {
         double log_q;
-        kind = CHAIN_JUMP;
+        tree_chain_number(c);
         if (c->set.jumps.propose(c->set.jumps.context, c->proposed, &log_q, &r) == ART_OK)
             tree_chain_jump(c, &p, c->proposed, log_q);
-    } else if (kind_drawn < c->set.jump + c->set.subtrees) {
-        kind = CHAIN_SUBTREE;
-        tree_chain_subtree(c, &p, (int32_t)rng_below(&r, (uint32_t)(3 * n_taxa - 6)),
-                           choose_at_random, &r);
+        changes = decide(c, &p, CHAIN_JUMP, &r);
+    } else if (kind < c->set.jump + c->set.subtrees) {
+        const uint32_t parts = 3 * (uint32_t)c->problem->n_taxa - 6;
+        tree_chain_subtree(c, &p, (int32_t)rng_below(&r, parts), choose_at_random, &r);
+        changes = decide(c, &p, CHAIN_SUBTREE, &r);
     } else {
-        for (int32_t v = n_taxa; v < n_nodes(c); v++)
-            c->coin[v] = rng_uniform(&r) < c->set.coin;
-        tree_chain_interchanges(c, &p, c->coin, choose_at_random, &r);
-        c->counts.resolved += c->n_block;
+        changes = walk(c, &r);
     }
-    const int accept = p.moved && log(rng_uniform(&r)) < p.log_ratio;
-    c->counts.tried[kind]++;
-    c->counts.moved[kind] += p.moved;
-    c->counts.accepted[kind] += accept;
-    for (int i = 0; kind == CHAIN_INTERCHANGES && accept && i < c->n_block; i++)
-        c->counts.interchanged += c->block[i].choice != 0;
-    tree_chain_settle(c, &p, accept);
     c->counts.steps++;
-    return accept;
+    return changes;
 }
 
 /* The fit of all branches at the end of a block in which the tree changed, and whether the block
@@ -461,6 +426,7 @@ int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain)
     int changes = 0;
     for (int i = 0; i < c->set.block; i++)
         changes += step(c, seed, chain);
+    tree_chain_number(c);
     const int status = c->set.local && changes ? conclude_block(c, &r) : ART_OK;
     c->counts.blocks++;
     return status;
@@ -544,6 +510,7 @@ int tree_chain_load(tree_chain *c, const chain_state *in)
     s->laplace = in->laplace;
     c->beta = in->beta;
     c->counts = in->counts;
+    c->is_renumbered = false;
     local_fit_reset(c->fit);
     return ART_OK;
 }

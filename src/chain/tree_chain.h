@@ -16,21 +16,23 @@
  *
  * Three kinds of steps; which one is drawn does not depend on the state.
  *
- * Interchanges, many at once. Every inner branch gets a coin, 1 with probability `coin`. S are the
- * branches with a 1 none of whose neighbours, the inner branches that share an end with it, has
- * a 1. For every branch of S one of the three resolutions of the four subtrees around it is
- * chosen with probability proportional to exp(beta score): the present one has the score g(T),
- * the other two those of branch_moves_nni. All are made, the lengths are fitted, and the new tree
- * T' is accepted with probability
+ * Interchanges, on a walk. The tour around a tree goes along every branch twice, once in each
+ * direction (depth first, the child with the smaller number first). A walk begins at a directed
+ * branch drawn at random and goes along a part of the tour. At every inner branch that it comes
+ * down, one of the three resolutions of the four subtrees around the branch is chosen with
+ * probability proportional to exp(beta score): the present one has the score g(T), the other two
+ * those of branch_moves_nni. The lengths are fitted, and the new tree T' is accepted with
+ * probability
  *
- *     min(1, exp(beta (g(T') - g(T))) prod_S p(back | T') / prod_S p(there | T)),
+ *     min(1, exp(beta (g(T') - g(T))) p(back | T') / p(there | T)),
  *
  * where p(back | T') is the probability of the resolution of T, scored at the mode of T'. Why
- * that leaves exp(beta g) invariant: an interchange across e regroups the four branches around e
- * and changes no other neighbourhood. These have coins 0 if e is in S. So a branch with a 1 keeps
- * all its neighbours with a 1, and gets no new ones: the same coins give the same S in T', with the
- * same probability, and the way back is by the same coins. Scores may be any function of a
- * topology; if lengths are at the mode, they are.
+ * that leaves exp(beta g) invariant: take the tree together with the place of the walk as the
+ * state, all places being equally probable. A decision at a branch is reversible, as it stays
+ * there; and a step of the walk is a permutation of the places of a tree. Neighbouring branches are
+ * decided one after the other because that is cheap: partials towards the walk stay current, and
+ * few are made for a step. Scores may be any function of a topology; if lengths are at the mode,
+ * they are.
  *
  * A subtree moved. One of the 3N - 6 parts that a branch with its inner end cuts off is drawn. All
  * places within `radius` branches are scored by branch_moves_places, the present one has the score
@@ -70,7 +72,7 @@ typedef struct chain_jumps {
 } chain_jumps;
 
 typedef struct chain_settings {
-    double coin;       /* probability of a branch's coin */
+    double walk;       /* length of a walk, in parts of all branches; each way along one counts */
     double subtrees;   /* share of steps that move a subtree */
     double jump;       /* share of steps that are jumps; 0 without a density */
     int radius;        /* of subtree moves, in branches */
@@ -82,12 +84,12 @@ typedef struct chain_settings {
     chain_jumps jumps; /* borrowed */
 } chain_settings;
 
-/* coin 0.25, subtrees 0.2, no jumps, radius 5, tolerance 1e-5, blocks of 50 steps, local fits
- * within 1e-3 from 1 ring. */
+/* walk 0.2, subtrees 0.2, no jumps, radius 5, tolerance 1e-4, blocks of 50 steps, local fits
+ * within 0.01 from 1 ring (measured: docs/chain.md). */
 chain_settings chain_defaults(void);
 
 typedef enum chain_kind {
-    CHAIN_INTERCHANGES,
+    CHAIN_INTERCHANGE,
     CHAIN_SUBTREE,
     CHAIN_JUMP,
     CHAIN_KINDS,
@@ -96,11 +98,9 @@ typedef enum chain_kind {
 /* Counts since the start. */
 typedef struct chain_counts {
     int64_t steps;
-    int64_t tried[CHAIN_KINDS];    /* by kind */
-    int64_t moved[CHAIN_KINDS];    /* of these, those whose proposal was another tree .. */
+    int64_t tried[CHAIN_KINDS];    /* proposals by kind; a walk has many */
+    int64_t moved[CHAIN_KINDS];    /* of these, those of another tree .. */
     int64_t accepted[CHAIN_KINDS]; /* .. and was accepted */
-    int64_t resolved;              /* branches of all S */
-    int64_t interchanged;          /* interchanges in accepted proposals */
     int64_t failed;                /* fits without a result: proposals that were rejected */
     int64_t blocks;
     int64_t returned;     /* blocks that did not stand */
@@ -169,18 +169,22 @@ typedef struct chain_proposal {
     double log_ratio;   /* accepted with min(1, exp of this); -inf if a fit failed */
 } chain_proposal;
 
-/* coin [nodes]: those of inner branches, by the node below; the others mean nothing. */
-void tree_chain_interchanges(tree_chain *c, chain_proposal *out, const uint8_t *coin,
-                             chain_choose *choose, void *context);
+/* At the branch above v, which has interchanges (tree/rearrange.h). */
+void tree_chain_interchange(tree_chain *c, chain_proposal *out, int32_t v, chain_choose *choose,
+                            void *context);
 
 /* The part number 0 .. 3N - 7. */
 void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_choose *choose,
                         void *context);
 
-/* A tree with its log q. */
+/* A tree with its log q; the numbering is canonical. */
 void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q);
 
 /* Stays at the proposed tree, or goes back. */
 void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept);
+
+/* Proposals that were accepted leave the nodes with the numbers that they had; this makes the
+ * numbering of the tree canonical again (tree/topology.h), as it is between blocks. O(N). */
+void tree_chain_number(tree_chain *c);
 
 #endif

@@ -401,8 +401,6 @@ static void counts_fields(chain_counts *n, saved_state *to)
         snprintf(name, sizeof name, "accepted.%d", k);
         state_i64(to, name, &n->accepted[k]);
     }
-    state_i64(to, "resolved", &n->resolved);
-    state_i64(to, "interchanged", &n->interchanged);
     state_i64(to, "failed", &n->failed);
     state_i64(to, "blocks", &n->blocks);
     state_i64(to, "returned", &n->returned);

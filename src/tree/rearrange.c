@@ -75,6 +75,22 @@ void topology_spr(topology *t, double *length, int32_t v, int32_t w)
         move_below(t, length, v, w);
 }
 
+void topology_tour_next(const topology *t, int32_t *v, int *up)
+{
+    if (!*up && *v < t->n_taxa) {
+        *up = 1;
+    } else if (!*up) {
+        const int32_t *child = t->child[*v];
+        *v = child[0] < child[1] ? child[0] : child[1];
+    } else if (t->parent[*v] == 0) {
+        *up = 0;
+    } else {
+        const int32_t beside = topology_sibling(t, *v);
+        *up = beside < *v;
+        *v = *up ? t->parent[*v] : beside;
+    }
+}
+
 void topology_relabel(topology *out, const topology *t, const int32_t *taxon)
 {
     const int32_t n_taxa = t->n_taxa;

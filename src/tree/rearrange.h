@@ -40,6 +40,12 @@ void topology_spr(topology *t, double *length, int32_t v, int32_t w);
 /* Whether (v, w) is a move of topology_spr. O(depth of w). */
 int topology_has_spr(const topology *t, int32_t v, int32_t w);
 
+/* The tour around a tree, depth first, the child with the smaller number first: it goes along every
+ * branch once down to its node *v (*up is 0) and once up from it (1), and then begins again. Each
+ * of these 2(2N-3) directed branches has one next and one before it, whatever the numbering. O(1).
+ */
+void topology_tour_next(const topology *t, int32_t *v, int *up);
+
 /* out, with room for as many taxa, becomes t with leaf i called taxon[i], a permutation of 0 ..
  * N-1; it is rooted at the new taxon 0. Internal nodes keep their numbers. O(N). */
 void topology_relabel(topology *out, const topology *t, const int32_t *taxon);
