@@ -154,8 +154,9 @@ static int read_file(optimising *o, const char *path)
 {
     tree_file file;
     diag *d = &o->s->diag;
-    const tree_options options = {
-        .taxa = &o->data->taxa, .taxa_from = "the alignment", .use = TREE_LENGTHS};
+    const tree_options options = {.taxa = &o->data->taxa,
+                                  .taxa_from = "the alignment",
+                                  .use = TREE_LENGTHS_KNOWN}; /* where the search starts */
     int status = tree_file_open(&file, path, &options, d);
     while (!status && tree_file_more(&file)) {
         status = tree_file_next(&file, d);

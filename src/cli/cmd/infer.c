@@ -355,7 +355,7 @@ static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
 static void say_trees_met(session *s, const tree_set *trees)
 {
     char count[FORMAT_SIZE];
-    log_info(&s->log, "distinct trees met: %s, together %.2g of the posterior",
+    log_info(&s->log, "distinct trees met: %s, with %.2g of the posterior together",
              format_count(count, sizeof count, trees->count), trees->share);
 }
 
