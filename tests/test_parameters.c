@@ -29,14 +29,6 @@ static const char *const FREE[] = {
 };
 enum { N_FREE = sizeof FREE / sizeof *FREE };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* Coordinates near those where a search starts. */
 static void some_z(double *z, const free_model *f, uint32_t number)
 {
@@ -54,7 +46,7 @@ typedef struct joint {
 
 static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
 {
-    const free_model f = free_of(model);
+    const free_model f = free_model_of(model);
     j->data = problem_random(n_taxa, (size_t)n_sites, 1, (uint32_t)seed);
     double z[FREE_MOST];
     subst_model truth;
@@ -80,14 +72,14 @@ static double density(const joint *j, const double *x, const double *z)
     const int edges = j->p.n_edges;
     double length[64], value, sum = 0;
     subst_model m;
-    free_model_at(&m, &j->p.free, z);
+    free_model_at(&m, &j->p.free.block[0].model, z);
     for (int e = 0; e < edges; e++)
         length[e] = length_scale_length(x[e]);
     check_status(
         likelihood_ref(&value, NULL, &j->data.alignment, NULL, &m, j->data.decision, length));
     for (int e = 0; e < edges; e++)
         sum += log(RATE) - RATE * length[e] + length_scale_log_jacobian(x[e]);
-    return value + sum + free_model_log_prior(&j->p.free, z);
+    return value + sum + free_model_log_prior(&j->p.free.block[0].model, z);
 }
 
 /* Signed differences of the density in every coordinate, for all models, with and without scaling
@@ -103,7 +95,7 @@ static void gradients_are_those_of_the_density(void **state)
         double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int e = 0; e < edges; e++)
             x[e] = length_scale_x(j.data.length[e] * (1 + 0.3 * (e % 3)) + 0.001);
-        some_z(z, &j.p.free, (uint32_t)k);
+        some_z(z, &j.p.free.block[0].model, (uint32_t)k);
         branch_posterior_move(&j.mode->view, z);
         branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
         branch_solver_move(j.mode->solver, x);
@@ -134,7 +126,7 @@ static void gradients_hold_with_scaling(void **state)
     double *x = malloc((size_t)edges * sizeof *x), z[FREE_MOST], by_z[FREE_MOST];
     for (int e = 0; e < edges; e++)
         x[e] = length_scale_x(0.5 + 0.1 * (e % 5));
-    some_z(z, &j.p.free, 3);
+    some_z(z, &j.p.free.block[0].model, 3);
     branch_posterior_move(&j.mode->view, z);
     branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
     branch_solver_move(j.mode->solver, x);
@@ -146,7 +138,8 @@ static void gradients_hold_with_scaling(void **state)
             z[i] = side ? before - h : before + h;
             branch_posterior_move(&j.mode->view, z);
             branch_solver_move(j.mode->solver, x);
-            value[side] = branch_solver_value(j.mode->solver) + free_model_log_prior(&j.p.free, z);
+            value[side] = branch_solver_value(j.mode->solver) +
+                          free_model_log_prior(&j.p.free.block[0].model, z);
         }
         z[i] = before;
         check_near(by_z[i], (value[0] - value[1]) / (2 * h), 1e-4 * (1 + fabs(by_z[i])));
@@ -167,7 +160,7 @@ static void gradients_hold_on_long_branches(void **state)
         double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int i = 0; i < edges; i++)
             x[i] = length_scale_x(i == e ? BRANCH_LONGEST : 0.1);
-        some_z(z, &j.p.free, 4);
+        some_z(z, &j.p.free.block[0].model, 4);
         branch_posterior_move(&j.mode->view, z);
         branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
         branch_solver_move(j.mode->solver, x);
@@ -196,7 +189,7 @@ static void the_joint_mode_is_one(void **state)
         double length[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-10));
         parameter_mode_gradient(j.mode, by_x, by_z, z);
         double covariance[FREE_MOST * FREE_MOST];
@@ -224,7 +217,7 @@ static double by_quadrature(const joint *j, const double *mode, double sd)
         topology_evidence *t;
         log_mean mean = {0};
         double length[64];
-        free_model_at(&m, &j->p.free, &z);
+        free_model_at(&m, &j->p.free.block[0].model, &z);
         check_status(branch_posterior_init(&fixed, &j->data.alignment, NULL, &m,
                                            branch_prior_exponential(RATE)));
         check_status(topology_evidence_create(&t, &fixed));
@@ -234,7 +227,7 @@ static double by_quadrature(const joint *j, const double *mode, double sd)
         check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
         topology_evidence_sample(t, &mean, (length_draws){0}, 4000,
                                  rng_at(4, RNG_TEST, 9, (uint32_t)i));
-        value[i] = log_mean_value(&mean) + free_model_log_prior(&j->p.free, &z);
+        value[i] = log_mean_value(&mean) + free_model_log_prior(&j->p.free.block[0].model, &z);
         top = fmax(top, value[i]);
         topology_evidence_free(t);
         branch_posterior_free(&fixed);
@@ -252,7 +245,7 @@ static void check_quadrature(const char *model, int n_taxa, int n_sites, uint64_
     double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
     for (int e = 0; e < j.p.n_edges; e++)
         length[e] = 0.1;
-    free_model_start(z, &j.p.free);
+    free_model_start(z, &j.p.free.block[0].model);
     check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-8));
     check_status(parameter_mode_spread(j.mode, spread));
     branch_posterior_recentre(&j.p, z, spread);
@@ -297,7 +290,7 @@ static void proposals_agree_with_many_parameters(void **state)
         double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
         check_status(parameter_mode_spread(j.mode, spread));
         branch_posterior_recentre(&j.p, z, spread);
@@ -335,7 +328,7 @@ static void a_reference_serves_other_trees(void **state)
         double mixed[64 * FREE_MOST], own[FREE_MOST * FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
         check_status(parameter_mode_spread(j.mode, spread));
         branch_posterior_recentre(&j.p, z, spread);

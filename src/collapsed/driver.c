@@ -461,6 +461,9 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
         c->set.search.starts = settings->route.starts;
         c->set.search.start_batch = settings->route.start_batch;
     }
+    /* a search that may leave so much open will find as much in the draws; unless less is wanted */
+    if (problem->posterior->free.n_free && settings->rounds.new_mass >= DEFAULT_NEW_MASS)
+        c->set.rounds.new_mass = fmax(settings->rounds.new_mass, settings->route.open);
     c->set.chains.planned_draws =
         settings->answer.least_passes * chain_answer_pass(settings, problem->posterior->n_taxa);
     c->set.chains.error = settings->error * M_SQRT1_2; /* half of the variance is for the draws */

@@ -12,14 +12,14 @@ static const char INSTEAD[] = "Markov chains over topologies and a density of cl
 
 void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
 {
-    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
-    double value[FREE_COLUMNS_MOST];
-    const int n = free_model_columns(name, &p->free);
-    free_model_values(value, &p->free, p->centre);
+    char name[PARAMETER_NAME_SIZE];
+    const int n = block_parameters_columns(&p->free);
     size_t used = (size_t)snprintf(text, RUN_WORDS, "The substitution model fits a good tree with");
-    for (int i = 0; i < n && used < RUN_WORDS; i++)
-        used += (size_t)snprintf(text + used, RUN_WORDS - used, "%s %s %.3g", i ? "," : "", name[i],
-                                 value[i]);
+    for (int i = 0; i < n && used < RUN_WORDS; i++) {
+        block_parameters_name(name, &p->free, i);
+        used += (size_t)snprintf(text + used, RUN_WORDS - used, "%s %s %.3g", i ? "," : "", name,
+                                 block_parameters_value(&p->free, p->centre, i));
+    }
     if (used < RUN_WORDS)
         snprintf(text + used, RUN_WORDS - used,
                  "; trees are compared at these values, and the results integrate over them.");

@@ -230,13 +230,14 @@ static const char *const FILES[] = {
 /* Tree length and estimated parameters. */
 static int say_parameters(session *s, const posterior *p)
 {
-    parameter_row row[POSTERIOR_COLUMNS];
-    int status = p->n_columns > 1 ? parameter_rows(row, p) : ART_OK;
+    parameter_row *row = NULL;
+    const int status = p->n_columns > 1 ? parameter_rows(&row, p) : ART_OK;
     if (p->n_columns > 1 && !status)
         log_info(&s->log, "posterior means of the parameters (95 %% HPD interval):");
     for (int k = 0; k < p->n_columns && p->n_columns > 1 && !status; k++)
         log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
                  row[k].high);
+    free(row);
     return status;
 }
 
