@@ -184,7 +184,8 @@ static const option OPTIONS[] = {
     OPTION_TEXT(settings, models, "--model-average", EXPERT, "MODELS",
                 "average over these models, each with its posterior probability by its evidence, "
                 "instead of one model: such as HKY+G4,GTR+G4, or auto for JC, K80, F81, HKY, SYM "
-                "and GTR, each also with +I, +G4 and +I+G4; models of no weight are not run"),
+                "and GTR, each also with +I, +G4 and +I+G4; models with next to no posterior "
+                "probability are not run"),
     OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
