@@ -295,6 +295,10 @@ typedef struct art_fit_settings {
     double average; /* what a moving average of the weights, which becomes the model, keeps in a
                        step; 0: no average; below 1 */
     int64_t average_from; /* step at which it begins */
+    double cooling;       /* share of the steps, the last ones, over which the rate falls to 0, 0 to
+                             1; 0: it does not */
+    int counts; /* 1: the model is the network together with the counts of the sample, which
+                   say more about trees that were sampled often; 0: the network alone */
 } art_fit_settings;
 
 /* The defaults of the program, but one thread. */

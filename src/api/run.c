@@ -55,9 +55,10 @@ void art_fit_defaults(art_fit_settings *s)
                             .batch = FIT_BATCH,
                             .rate = FIT_RATE,
                             .decay = DEFAULT_DECAY,
-                            .decay_every = FIT_DECAY_EVERY,
                             .average = FIT_AVERAGE,
-                            .average_from = FIT_AVERAGE_FROM};
+                            .average_from = FIT_AVERAGE_FROM,
+                            .cooling = FIT_COOLING,
+                            .counts = 1};
 }
 
 void art_parsimony_defaults(art_parsimony_settings *s)
@@ -67,12 +68,12 @@ void art_parsimony_defaults(art_parsimony_settings *s)
                                   .heads = DEFAULT_HEADS,
                                   .threads = 1,
                                   .seed = 1,
-                                  .steps = FIT_STEPS,
+                                  .steps = PARSIMONY_STEPS,
                                   .anneal_steps = PARSIMONY_ANNEAL,
                                   .particles = PARSIMONY_PARTICLES,
-                                  .rate = FIT_RATE,
+                                  .rate = PARSIMONY_RATE,
                                   .decay = DEFAULT_DECAY,
-                                  .decay_every = FIT_DECAY_EVERY};
+                                  .decay_every = PARSIMONY_DECAY_EVERY};
 }
 
 void art_search_defaults(art_search_settings *s)
@@ -291,7 +292,8 @@ static bool fit_is_valid(const art_fit_settings *s)
 {
     return network_is_valid(s->threads, s->hidden, s->heads) &&
            schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->batch >= 1 &&
-           is_within(s->average, 0, 0.9999999) && s->average_from >= 0;
+           is_within(s->average, 0, 0.9999999) && s->average_from >= 0 &&
+           is_within(s->cooling, 0, 1) && (s->counts == 0 || s->counts == 1);
 }
 
 int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
@@ -309,9 +311,12 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
                          .trees = artreeformer_config(s.hidden, s.heads),
                          .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                          .batch = s.batch,
-                         .picks = PICKS_SYSTEMATIC,
-                         .report_every = REPORT_EVERY,
+                         .picks = PICKS_THRESHOLD,
+                         .counts = s.counts,
+                         .report_every = FIT_REPORT_EVERY,
                          .truth_every = REPORT_EVERY};
+    plan.training.beta2 = FIT_BETA2;
+    plan.training.cooling = llround(s.cooling * (double)s.steps);
     plan.training.average = s.average;
     plan.training.average_from = s.average_from;
     run_core *c = NULL;
@@ -322,11 +327,11 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
     }
     if (!status)
         c->work = fit_job_run(c->fit);
-    json_t *identity = json_pack("{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I}", "hidden",
-                                 s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
-                                 (json_int_t)s.steps, "batch", s.batch, "rate", s.rate, "decay",
-                                 s.decay, "decay_every", (json_int_t)s.decay_every, "average",
-                                 s.average, "average_from", (json_int_t)s.average_from);
+    json_t *identity = json_pack(
+        "{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I, s:f, s:b}", "hidden", s.hidden, "heads",
+        s.heads, "seed", (json_int_t)s.seed, "steps", (json_int_t)s.steps, "batch", s.batch, "rate",
+        s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every, "average", s.average,
+        "average_from", (json_int_t)s.average_from, "cooling", s.cooling, "counts", s.counts);
     return core_end(out, c, status, "fit", identity, tree_set_identity(&t->set));
 }
 

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "density/counted/counted_model.h"
 #include "density/model_file.h"
 #include "io/json_number.h"
 #include "jobs/table_run.h"
@@ -25,6 +26,28 @@ struct fit_job {
     job_parts parts;
 };
 
+/* The trainer knows the network, and the model may be more than that. */
+static void swap_average(fit_job *j)
+{
+    trainer_swap_average(j->parts.trainer);
+    topology_model_changed(j->parts.trees);
+}
+
+/* Once the network is trained, the model is the network with the counts of the sample. */
+static int add_counts(fit_job *j)
+{
+    const tree_set *t = j->data;
+    topology_model *both;
+    if (!j->set.counts || !j->parts.trainer || j->found.observations > 0)
+        return ART_OK;
+    int status = counted_network(&both, j->parts.trees);
+    j->parts.trees = both;
+    if (!status)
+        status = topology_model_fit_begin(both, t->decision, t->weight, t->count);
+    j->found.observations = counted_observations(t->weight, t->count);
+    return status;
+}
+
 /* The divergence of both kinds of weights from the truth. */
 static int measure(fit_job *j)
 {
@@ -34,10 +57,10 @@ static int measure(fit_job *j)
         divergence_compute(&f->last, j->parts.trees, t->decision, t->weight, t->count, TRUTH_BATCH);
     if (status || !f->has_average)
         return status;
-    trainer_swap_average(j->parts.trainer);
+    swap_average(j);
     status = divergence_compute(&f->averaged, j->parts.trees, t->decision, t->weight, t->count,
                                 TRUTH_BATCH);
-    trainer_swap_average(j->parts.trainer);
+    swap_average(j);
     return status;
 }
 
@@ -137,7 +160,9 @@ run *fit_job_run(fit_job *j)
 
 int fit_job_finish(fit_job *j, fit_result *out)
 {
-    int status = j->truth ? measure(j) : ART_OK;
+    int status = add_counts(j);
+    if (!status && j->truth)
+        status = measure(j);
     const trainer *loop = j->parts.trainer;
     j->found.steps = loop ? loop->step : table_run_steps(j->parts.run);
     j->found.objective = loop ? (double)NAN : table_run_objective(j->parts.run);
@@ -148,6 +173,9 @@ int fit_job_finish(fit_job *j, fit_result *out)
 int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
 {
     char *path = NULL;
+    int status = add_counts(j);
+    if (status)
+        return status;
     if (asprintf(&path, "%s%s", prefix, FIT_SUFFIXES[0]) < 0)
         return ART_ERR_NOMEM;
     const trainer *loop = j->parts.trainer;
@@ -155,7 +183,7 @@ int fit_job_write(fit_job *j, const char *settings, const char *prefix, diag *d)
                                      .trees = j->parts.trees,
                                      .average = loop ? loop->trees.average : NULL,
                                      .settings = settings};
-    int status = model_file_write(path, &contents, d);
+    status = model_file_write(path, &contents, d);
     free(path);
     return status;
 }
@@ -166,6 +194,8 @@ json_t *fit_job_results(const fit_job *j, const fit_result *found)
                                 (json_int_t)found->steps);
     if (results && isfinite(found->objective))
         json_set_number(results, "objective", found->objective);
+    if (results && found->observations > 0)
+        json_set_number(results, "observations", found->observations);
     if (results && found->has_truth)
         put_divergence(results, found);
     return results;
@@ -175,7 +205,7 @@ topology_model *fit_job_take_model(fit_job *j)
 {
     topology_model *trees = j->parts.trees;
     if (j->found.has_average)
-        trainer_swap_average(j->parts.trainer);
+        swap_average(j);
     j->parts.trees = NULL;
     return trees;
 }

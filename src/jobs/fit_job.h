@@ -24,6 +24,8 @@ typedef struct fit_settings {
     train_settings training; /* the rest is for models that are trained */
     int batch;               /* trees of a step */
     batch_picks picks;
+    bool counts;          /* a network is joined with the counts of the sample in the end
+                             (density/counted/counted_model.h) */
     int64_t report_every; /* steps */
     int64_t truth_every;  /* steps between two comparisons with the truth; made only at reports */
 } fit_settings;
@@ -38,8 +40,9 @@ void fit_job_free(fit_job *j); /* NULL is fine */
 run *fit_job_run(fit_job *j);
 
 typedef struct fit_result {
-    int64_t steps;    /* of training, or iterations */
-    double objective; /* of the last iteration; NaN if there is none */
+    int64_t steps;       /* of training, or iterations */
+    double objective;    /* of the last iteration; NaN if there is none */
+    double observations; /* trees of the sample, where its counts are in the model; 0 elsewhere */
     bool has_truth, has_average;
     divergence last;     /* divergence of the truth from the model with its last weights .. */
     divergence averaged; /* .. and with their moving average */

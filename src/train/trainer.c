@@ -15,6 +15,7 @@ train_settings train_defaults(void)
                             .branch_rate = PUBLISHED_BRANCH_RATE,
                             .decay = PUBLISHED_DECAY,
                             .decay_every = PUBLISHED_DECAY_EVERY,
+                            .beta2 = PUBLISHED_BETA2,
                             .verify_every = VERIFY_EVERY};
 }
 
@@ -23,6 +24,9 @@ static optim_settings optimiser(const train_settings *set, double rate, double a
     optim_settings o = optim_defaults(rate);
     o.decay = set->decay;
     o.every = set->decay_every;
+    o.beta2 = set->beta2;
+    o.steps = set->steps;
+    o.cooling = set->cooling;
     o.average = average;
     o.average_at = set->average_from;
     return o;

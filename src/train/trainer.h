@@ -27,6 +27,8 @@ typedef struct train_settings {
     double branch_rate;
     double decay;         /* rates are multiplied by it .. */
     int64_t decay_every;  /* .. each time this many steps are done; 0 for never */
+    double beta2;         /* of Adam's mean of squares of the gradients: 1 / (1 - beta2) steps */
+    int64_t cooling;      /* steps at the end over which rates also fall to 0; 0 for none */
     double average;       /* of the moving average of the tree model's weights; 0 for none */
     int64_t average_from; /* step at which averaging starts */
     double clip;          /* maximum norm of a gradient; 0 for no limit */
