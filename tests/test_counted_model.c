@@ -367,6 +367,57 @@ static void job(void **state)
     taxa_free(&names);
 }
 
+/* Training ends once the network knows the sample, and not where too few trees were seen once. */
+static void job_stops_early(void **state)
+{
+    (void)state;
+    taxa names = names_of(TAXA);
+    int32_t decision[N];
+    for (int more = 0; more < 2; more++) {
+        tree_set data;
+        check_status(tree_set_init(&data, &names));
+        for (int i = 0; i < SAMPLED; i++) {
+            sampled_tree(decision, i, TAXA);
+            check_status(tree_set_add(&data, decision, COUNT[i] + (more && i == SAMPLED - 1)));
+        }
+        check_status(tree_set_normalise(&data));
+        check_near(counted_unseen(data.weight, data.count), more ? 0 : 5.0 / OBSERVED, 1e-12);
+        fit_settings set = {.seed = 1,
+                            .trees = artreeformer_config(8, 2),
+                            .training = train_defaults(),
+                            .batch = 16,
+                            .picks = PICKS_THRESHOLD,
+                            .counts = true,
+                            .stops = true,
+                            .report_every = 1000,
+                            .truth_every = 1000};
+        set.training.steps = 1500;
+        set.training.tree_rate = 0.01;
+        set.training.average = 0.9;
+        fit_job *j;
+        fit_result found;
+        run_progress now = {0};
+        check_status(fit_job_create(&j, &data, NULL, &set, NULL));
+        run *work = fit_job_run(j);
+        while (!now.is_done) {
+            check_status(work->ops->advance(work, NULL));
+            work->ops->progress(work, &now);
+        }
+        check_status(fit_job_finish(j, &found));
+        if (more) {
+            assert_true(found.steps == 1500 && found.stopped_at == 0);
+        } else {
+            assert_true(found.stopped_at > 0 && found.stopped_at % 25 == 0);
+            assert_int_equal(found.steps, found.stopped_at + found.stopped_at / 4 + 1);
+            check_near(found.unseen, 5.0 / OBSERVED, 1e-12);
+            assert_true(found.outside < 1.5 * found.unseen); /* it may rise a little in the end */
+        }
+        fit_job_free(j);
+        tree_set_free(&data);
+    }
+    taxa_free(&names);
+}
+
 static int everything(void)
 {
     topology_model *m = NULL, *other = NULL, *both = NULL;
@@ -422,6 +473,7 @@ int main(void)
         cmocka_unit_test(damaged_files),
         cmocka_unit_test(observations),
         in_scratch_folder(job),
+        cmocka_unit_test(job_stops_early),
         cmocka_unit_test(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

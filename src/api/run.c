@@ -313,6 +313,7 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
                          .batch = s.batch,
                          .picks = PICKS_THRESHOLD,
                          .counts = s.counts,
+                         .stops = s.counts,
                          .report_every = FIT_REPORT_EVERY,
                          .truth_every = REPORT_EVERY};
     plan.training.beta2 = FIT_BETA2;

@@ -16,13 +16,19 @@
 
 const char *const FIT_SUFFIXES[] = {".model.safetensors", NULL};
 
-enum { TRUTH_BATCH = 1000 }; /* trees that are scored at once */
+enum {
+    TRUTH_BATCH = 1000, /* trees that are scored at once */
+    LOOK_EVERY = 25,    /* steps between two looks at the network's probability of the sample .. */
+    LOOK_TREES =
+        20, /* .. or one for so many trees, so that looking takes a small part of the time */
+};
 
 struct fit_job {
     fit_settings set;
     const tree_set *data;
     const tree_set *truth; /* NULL: none */
     fit_result found;      /* at the last comparison with the truth */
+    double *log_q;         /* [distinct trees] for looking; NULL if training does not stop early */
     job_parts parts;
 };
 
@@ -31,21 +37,6 @@ static void swap_average(fit_job *j)
 {
     trainer_swap_average(j->parts.trainer);
     topology_model_changed(j->parts.trees);
-}
-
-/* Once the network is trained, the model is the network with the counts of the sample. */
-static int add_counts(fit_job *j)
-{
-    const tree_set *t = j->data;
-    topology_model *both;
-    if (!j->set.counts || !j->parts.trainer || j->found.observations > 0)
-        return ART_OK;
-    int status = counted_network(&both, j->parts.trees);
-    j->parts.trees = both;
-    if (!status)
-        status = topology_model_fit_begin(both, t->decision, t->weight, t->count);
-    j->found.observations = counted_observations(t->weight, t->count);
-    return status;
 }
 
 /* The divergence of both kinds of weights from the truth. */
@@ -61,6 +52,63 @@ static int measure(fit_job *j)
     status = divergence_compute(&f->averaged, j->parts.trees, t->decision, t->weight, t->count,
                                 TRUTH_BATCH);
     swap_average(j);
+    return status;
+}
+
+/* What the averaged weights give to trees outside of the sample. */
+static int measure_outside(fit_job *j)
+{
+    const tree_set *t = j->data;
+    double sum = 0;
+    int status = ART_OK;
+    if (j->found.has_average)
+        swap_average(j);
+    for (size_t i = 0; i < t->count && !status; i += TRUTH_BATCH) {
+        const size_t left = t->count - i;
+        status = topology_model_score(j->parts.trees, j->log_q + i, tree_set_decision(t, i),
+                                      left < TRUTH_BATCH ? (int)left : TRUTH_BATCH);
+    }
+    if (j->found.has_average)
+        swap_average(j);
+    for (size_t i = 0; i < t->count; i++)
+        sum += exp(j->log_q[i]);
+    j->found.outside = fmax(0, 1 - sum);
+    return status;
+}
+
+/* Once the network is trained, the model is the network with the counts of the sample. */
+static int add_counts(fit_job *j)
+{
+    const tree_set *t = j->data;
+    topology_model *both;
+    int status = ART_OK;
+    if (j->found.observations > 0 || !j->parts.trainer)
+        return ART_OK;
+    if (j->log_q)
+        status = measure_outside(j);
+    if (status || !j->set.counts)
+        return status;
+    status = counted_network(&both, j->parts.trees);
+    j->parts.trees = both;
+    if (!status)
+        status = topology_model_fit_begin(both, t->decision, t->weight, t->count);
+    j->found.observations = counted_observations(t->weight, t->count);
+    return status;
+}
+
+/* After every step: whether the network knows the sample. */
+static int look_at_sample(void *context)
+{
+    fit_job *j = context;
+    trainer *loop = j->parts.trainer;
+    const int64_t every = j->data->count > LOOK_EVERY * LOOK_TREES
+                              ? (int64_t)j->data->count / LOOK_TREES
+                              : LOOK_EVERY;
+    if (loop->cooled_at > 0 || loop->step % every)
+        return ART_OK;
+    int status = measure_outside(j);
+    if (!status && j->found.outside <= j->found.unseen)
+        trainer_cool(loop);
     return status;
 }
 
@@ -98,10 +146,14 @@ static int make_training(fit_job *j, pool *threads)
 {
     const fit_settings *s = &j->set;
     const tree_set *t = j->data;
+    j->found.unseen = s->stops ? counted_unseen(t->weight, t->count) : 0;
+    if (j->found.unseen > 0 && !(j->log_q = mem_zeros(t->count, sizeof *j->log_q)))
+        return ART_ERR_NOMEM;
     const training_view view = {.stage = "fitting",
                                 .objective = "log_q",
                                 .report_every = s->report_every,
                                 .more = j->truth ? follow_truth : NULL,
+                                .look = j->log_q ? look_at_sample : NULL,
                                 .context = j};
     int status = density_create(&j->parts.task, j->parts.trees, t->decision, t->weight, t->count,
                                 s->batch, s->picks, s->seed);
@@ -137,6 +189,7 @@ int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
     j->data = trees;
     j->truth = truth && truth->count ? truth : NULL;
     j->found.has_truth = j->truth != NULL;
+    j->found.outside = (double)NAN;
     int status = make_run(j, threads);
     if (status)
         fit_job_free(j);
@@ -150,6 +203,7 @@ void fit_job_free(fit_job *j)
     if (!j)
         return;
     job_parts_free(&j->parts);
+    free(j->log_q);
     free(j);
 }
 
@@ -165,6 +219,7 @@ int fit_job_finish(fit_job *j, fit_result *out)
         status = measure(j);
     const trainer *loop = j->parts.trainer;
     j->found.steps = loop ? loop->step : table_run_steps(j->parts.run);
+    j->found.stopped_at = loop ? loop->cooled_at : 0;
     j->found.objective = loop ? (double)NAN : table_run_objective(j->parts.run);
     *out = j->found;
     return status;
@@ -196,6 +251,10 @@ json_t *fit_job_results(const fit_job *j, const fit_result *found)
         json_set_number(results, "objective", found->objective);
     if (results && found->observations > 0)
         json_set_number(results, "observations", found->observations);
+    if (results && found->unseen > 0)
+        json_set_number(results, "unseen", found->unseen);
+    if (results && found->stopped_at > 0)
+        json_object_set_new(results, "stopped_at", json_integer(found->stopped_at));
     if (results && found->has_truth)
         put_divergence(results, found);
     return results;

@@ -75,6 +75,7 @@ typedef struct trainer {
     optim branches;
     optim *part[2]; /* those of the two that exist */
     int parts;
+    int64_t cooled_at;     /* the step at which trainer_cool was called; 0 if it was not */
     double last_objective; /* of the last step; NaN if it was skipped, or before the first */
     train_sums sums;
     double best; /* value of the target since the start; -inf before there is one */
@@ -91,6 +92,10 @@ int trainer_warm(trainer *t);
 /* One step. A loss or gradient that is NaN or infinite leaves the parameters unchanged and is
  * counted; TRAIN_SKIPS consecutive ones return ART_ERR_NUMERIC, as does a failed self-check. */
 int trainer_advance(trainer *t, diag *d);
+
+/* Ends training early: after a quarter of the steps made so far, over which the rates fall to 0.
+ * Does nothing if it would not end earlier. */
+void trainer_cool(trainer *t);
 
 /* The weight of the data and the learning rate at the next step. */
 double trainer_anneal(const trainer *t);

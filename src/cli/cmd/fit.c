@@ -26,10 +26,13 @@ typedef struct batch_settings {
     int picks; /* of enum batch_picks */
     double beta2;
     double cooling;
+    int stop; /* of enum stop */
     double average;
     int64_t average_from;
     int64_t truth_every;
 } batch_settings;
+
+enum stop { STOP_UNSEEN, STOP_NEVER };
 
 typedef struct count_settings {
     int counts; /* of enum counts */
@@ -83,6 +86,7 @@ static const preset_value PAPER[] = {
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
     {"cooling", "0"},
+    {"stop", "never"},
     {"average", PRESET_TEXT(PUBLISHED_FIT_AVERAGE)},
     {"average-from", PRESET_TEXT(PUBLISHED_FIT_AVERAGE_FROM)},
     {"counts", "ignore"},
@@ -98,6 +102,7 @@ static const preset_value PAPER_ARTREE[] = {
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
     {"cooling", "0"},
+    {"stop", "never"},
     {"average", "0"},
     {"counts", "ignore"},
     {"report-every", PRESET_TEXT(PUBLISHED_FIT_REPORT_EVERY)},
@@ -113,6 +118,7 @@ static const preset_value SGA[] = {
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
     {"cooling", "0"},
+    {"stop", "never"},
     {"average", "0"},
     {"tree-rate", "0.001"},
     {"decay", "0.75"},
@@ -151,7 +157,7 @@ static const option SMOOTH_OPTIONS[] = {
 };
 
 static const option COUNT_OPTIONS[] = {
-    OPTION_CHOICE(count_settings, counts, "--counts", OPTIONAL, "use|ignore",
+    OPTION_CHOICE(count_settings, counts, "--counts", EXPERT, "use|ignore",
                   "use: the model is the network together with the counts of the sample, which "
                   "say more about trees that were sampled often; ignore: the network alone"),
     OPTION_END,
@@ -168,6 +174,11 @@ static const option BATCH_OPTIONS[] = {
     OPTION_REAL(batch_settings, cooling, "--cooling", EXPERT, 0, 1,
                 "share of the steps, the last ones, over which the learning rate falls linearly "
                 "to 0; 0 for none"),
+    OPTION_CHOICE(
+        batch_settings, stop, "--stop", EXPERT, "unseen|never",
+        "unseen: before the last step, once the network gives trees outside of the sample "
+        "no more than the share of the sample's trees that were sampled once, which "
+        "estimates their probability; never: all steps are made"),
     OPTION_REAL(batch_settings, average, "--average", EXPERT, 0, 0.9999999,
                 "decay per step of the moving average of the weights; 0 for no average"),
     OPTION_INT(batch_settings, average_from, "--average-from", EXPERT, 0, 4e9,
@@ -348,6 +359,7 @@ static fit_settings plan_of(const settings *o)
                          .picks = (batch_picks)o->batches.picks,
                          .counts = o->training.density <= DENSITY_ARTREE &&
                                    o->counts.counts == COUNTS_USE,
+                         .stops = o->batches.stop == STOP_UNSEEN,
                          .report_every = o->run.report_every,
                          .truth_every = o->batches.truth_every};
     plan.training.beta2 = o->batches.beta2;
@@ -355,6 +367,30 @@ static fit_settings plan_of(const settings *o)
     plan.training.average = o->batches.average;
     plan.training.average_from = o->batches.average_from;
     return plan;
+}
+
+/* Where training ended and why, and what became of the sample. */
+static void say_end(session *s, const fit_result *f)
+{
+    if (f->stopped_at > 0)
+        log_info(
+            &s->log,
+            "training ended early, after %lld steps: at step %lld the network's probability of "
+            "trees outside of the sample was down to %.2g, Good and Turing's estimate (the share "
+            "of trees that were sampled once); now it is %.2g",
+            (long long)f->steps, (long long)f->stopped_at, f->unseen, f->outside);
+    else if (f->unseen > 0)
+        log_info(
+            &s->log,
+            "after %lld steps the network's probability of trees outside of the sample is %.2g, "
+            "and %.2g by Good and Turing's estimate (the share of trees that were sampled once)",
+            (long long)f->steps, f->outside, f->unseen);
+    if (f->observations > 0)
+        log_info(
+            &s->log,
+            "the model is the network together with the counts of the %.0f trees of the sample; "
+            "none was held out",
+            f->observations);
 }
 
 static int write_results(program_run *p, fit_job *job)
@@ -369,11 +405,7 @@ static int write_results(program_run *p, fit_job *job)
         status = fit_job_finish(job, &found);
     if (status)
         return status;
-    if (found.observations > 0)
-        log_info(&s->log,
-                 "all %lld steps are done, on all of the sample; the model is the network together "
-                 "with the counts of the %.0f trees of the sample",
-                 (long long)found.steps, found.observations);
+    say_end(s, &found);
     if (found.has_truth)
         log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", found.last.kl,
                  found.last.total_variation);

@@ -22,6 +22,8 @@ static const double SMALL_SAMPLE = 2000;
 /* Beyond this a count is as good as exact, and its square far from overflow. */
 static const double MOST_OBSERVATIONS = 1e15;
 
+enum { LEAST_SINGLETONS = 5 }; /* the error of an estimate from so many is half of it */
+
 enum { SCORE_BATCH = 1000 }; /* trees that are scored at once */
 
 /* The stream from which trees of the sample are drawn is that of the network's draw with another
@@ -320,20 +322,15 @@ static void model_free(topology_model *m)
     free(c);
 }
 
-static const topology_model_ops OPS = {
-    .sample = model_sample,
-    .score = model_score,
-    .reference = model_reference,
-    .free = model_free,
-    .initialise = model_initialise,
-    .changed = model_changed,
-    .freeze = model_freeze,
-    .fit_begin = model_fit_begin,
-    .fit_step = model_fit_step,
-    .save_structure = model_save,
-    .load_structure = model_load,
-    .set_embedding = model_set_embedding,
-};
+/* Those of a network with one way to compute embeddings, and of one with several. */
+#define COMMON_OPS                                                                    \
+    .sample = model_sample, .score = model_score, .reference = model_reference,       \
+    .free = model_free, .initialise = model_initialise, .changed = model_changed,     \
+    .freeze = model_freeze, .fit_begin = model_fit_begin, .fit_step = model_fit_step, \
+    .save_structure = model_save, .load_structure = model_load
+
+static const topology_model_ops OPS = {COMMON_OPS};
+static const topology_model_ops EMBEDDING_OPS = {COMMON_OPS, .set_embedding = model_set_embedding};
 
 int counted_model_create(topology_model **out, topology_model *network, double strength)
 {
@@ -343,7 +340,7 @@ int counted_model_create(topology_model **out, topology_model *network, double s
         topology_model_free(network);
         return ART_ERR_NOMEM;
     }
-    c->base.ops = &OPS;
+    c->base.ops = topology_model_can(network, TOPOLOGY_EMBEDDING) ? &EMBEDDING_OPS : &OPS;
     c->base.n_taxa = network->n_taxa;
     c->base.params = network->params;
     c->network = network;
@@ -376,4 +373,17 @@ double counted_observations(const double *weight, size_t count)
         if (are_counts(weight, count, sum, n))
             return n;
     return fmin(sum / least, MOST_OBSERVATIONS);
+}
+
+double counted_unseen(const double *weight, size_t count)
+{
+    const double n = counted_observations(weight, count);
+    double sum = 0, once = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += weight[i];
+    for (size_t i = 0; i < count; i++) {
+        const double seen = n * weight[i] / sum;
+        once += seen > 0.5 && seen < 1.5;
+    }
+    return once < LEAST_SINGLETONS ? 0 : once / n;
 }
