@@ -37,14 +37,14 @@ enum {
 /* Of a density of given trees: few steps with little noise, at a high rate that falls to 0
  * (docs/decisions/fit.md). */
 enum {
-    FIT_STEPS = 1500,
+    FIT_STEPS = 2500,
     FIT_BATCH = 64, /* trees of a step */
     FIT_AVERAGE_FROM = 100,
     FIT_REPORT_EVERY = 100, /* steps between two lines of the log and of the metrics .. */
     FIT_TRUTH_EVERY =
         500, /* .. and between two looks at the divergence from a known distribution */
 };
-#define FIT_RATE                   3e-3
+#define FIT_RATE                   1e-3
 /* The first gradients are a hundred times as large as the last, and must be forgotten soon. */
 #define FIT_BETA2                  0.99
 #define FIT_COOLING                1.0 /* share of the steps over which the rate falls to 0 */
