@@ -739,9 +739,14 @@ static void all_commands_know_artree(void **state)
     scratch_write("t.nwk", TREES);
     static const line table[] = {
         {"fit t.nwk --density artree --steps 3 --hidden 8 --prefix f", 0, NULL, "f.model"},
-        {"score --network f.model.safetensors t.nwk", 0, "1\t-", "artree on"},
+        {"score --network f.model.safetensors t.nwk", 0, "1\t-", "artree-counts on"},
         {"kl --network f.model.safetensors --truth t.nwk", 0, "kl\t", NULL},
         {"sample --network f.model.safetensors -n 3 --format newick", 0, ";", NULL},
+        {"fit t.nwk --density artree --steps 3 --hidden 8 --counts ignore --prefix g", 0, NULL,
+         "g.model"},
+        {"score --network g.model.safetensors t.nwk", 0, "1\t-", "artree on"},
+        {"fit t.nwk --density sbn --counts use --prefix s", 2, NULL,
+         "needs --density artreeformer"},
         {"sample --network f.model.safetensors -n 3 --embedding iterated", 2, NULL,
          "no node embeddings"},
         {"parsimony -s a.fasta --method annealing --density artree --steps 3 --hidden 8 --prefix "

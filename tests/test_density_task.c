@@ -63,6 +63,45 @@ static void density_learns_weights(void **state)
     model->ops->free(model);
 }
 
+/* Batches by a threshold: all trees with their exact weights where there is room; otherwise the
+ * heavy ones, and a loss whose mean over the steps is that of all trees. */
+static void threshold_batches(void **state)
+{
+    (void)state;
+    enum { ALL = 15, STEPS = 4000 };
+    int32_t decision[ALL * 2];
+    double weight[ALL], log_q[ALL], expected = 0, sum = 0, total = 0;
+    topology_model *model;
+    check_status(table_model_create(&model));
+    model->ops->initialise(model, 2);
+    for (int i = 0; i < ALL; i++) {
+        exact_tree(decision + 2 * i, i, TABLE_TAXA);
+        total += weight[i] = pow(0.7, i % 8) * (i < 8 ? 1 : 0.3); /* not sorted */
+    }
+    check_status(topology_model_score(model, log_q, decision, ALL));
+    for (int i = 0; i < ALL; i++)
+        expected -= weight[i] / total * log_q[i];
+    for (int batch = 1; batch <= ALL + 1; batch += 5) {
+        task *job;
+        task_step step;
+        double squares = 0;
+        check_status(density_create(&job, model, decision, weight, ALL, batch, PICKS_THRESHOLD, 3));
+        sum = 0;
+        for (uint32_t i = 0; i < STEPS; i++) {
+            check_status(job->ops->step(job, &step, i, 1));
+            assert_true(step.trees >= 1 || batch == 1);
+            assert_true(step.trees <= batch && step.distinct == step.trees);
+            sum += step.loss;
+            squares += (step.loss - expected) * (step.loss - expected);
+        }
+        const double error = sqrt(squares) / STEPS;
+        check_near(sum / STEPS, expected, 5 * error + 1e-12); /* five standard errors */
+        assert_true(batch < ALL ? error > 0 : error < 1e-12);
+        job->ops->free(job);
+    }
+    model->ops->free(model);
+}
+
 /* Lengths on random topologies of six taxa: the even draws are those of one branch model, with
  * random weights; the odd ones those of another, with weight 0. */
 enum { TAXA = 6, EDGES = 2 * TAXA - 3, DRAWS = 20000, HIDDEN = 12 };
@@ -215,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(density_learns_weights),
+        cmocka_unit_test(threshold_batches),
         cmocka_unit_test(branches_reach_the_entropy),
         cmocka_unit_test(branches_resume_exactly),
         cmocka_unit_test(nothing_to_draw_from_is_refused),

@@ -253,9 +253,29 @@ static void memory_is_needed_once(void **state)
     params_free(&p);
 }
 
+/* The rate of the last steps falls to 0, in addition to the decay. */
+static void cooling(void **state)
+{
+    (void)state;
+    optim_settings s = optim_defaults(0.01);
+    s.every = 60;
+    s.decay = 0.5;
+    s.steps = 100;
+    s.cooling = 50;
+    check_near(optim_rate(&s, 0), 0.01, 1e-17);
+    check_near(optim_rate(&s, 50), 0.01, 1e-17);
+    check_near(optim_rate(&s, 55), 0.01 * 45 / 50, 1e-17);
+    check_near(optim_rate(&s, 75), 0.005 * 25 / 50, 1e-17);
+    check_near(optim_rate(&s, 99), 0.005 / 50, 1e-17);
+    check_near(optim_rate(&s, 101), 0, 0);
+    s.cooling = 0;
+    check_near(optim_rate(&s, 99), 0.005, 1e-17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cooling),
         cmocka_unit_test(agrees_with_the_definition),
         cmocka_unit_test(the_first_step_has_the_size_of_the_rate),
         cmocka_unit_test(rates_decay_in_steps),

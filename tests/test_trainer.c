@@ -311,6 +311,57 @@ static void resume_is_exact(void **state)
     }
 }
 
+/* An early end: a quarter of the steps more, at rates that fall to 0; resumed, the same bits. */
+static void cooling_ends_early(void **state)
+{
+    (void)state;
+    train_settings set = quick(600);
+    set.average = 0.9;
+    fixture straight, first, second;
+    fixture_open(&straight, &set, ESTIMATOR_RWS, 5);
+    fixture_open(&first, &set, ESTIMATOR_RWS, 5);
+    fixture_open(&second, &set, ESTIMATOR_RWS, 5);
+    trainer_cool(straight.loop); /* not before the first step */
+    assert_int_equal(straight.loop->set.steps, 600);
+    while (straight.loop->step < straight.loop->set.steps) {
+        check_status(trainer_advance(straight.loop, NULL));
+        if (straight.loop->step % 120 == 0) /* only the first time */
+            trainer_cool(straight.loop);
+    }
+    assert_int_equal(straight.loop->step, 120 + 120 / 4 + 1);
+    assert_int_equal(straight.loop->cooled_at, 120);
+    const double rate = optim_rate(&straight.loop->trees.settings, 120);
+    check_near(rate, 0.02 * 0.5, 1e-15); /* that of the schedule, after one decay */
+    check_near(optim_rate(&straight.loop->trees.settings, 150), rate / 31, 1e-15);
+    while (first.loop->step < 130) {
+        check_status(trainer_advance(first.loop, NULL));
+        if (first.loop->step == 120)
+            trainer_cool(first.loop);
+    }
+    saved_state s = {0};
+    check_status(trainer_fields(first.loop, &s));
+    state_turn(&s, NULL);
+    check_status(trainer_fields(second.loop, &s));
+    check_status(saved_state_end(&s));
+    saved_state_free(&s);
+    while (second.loop->step < second.loop->set.steps)
+        check_status(trainer_advance(second.loop, NULL));
+    const size_t size = TABLE_TREES * sizeof(real);
+    assert_int_equal(second.loop->step, straight.loop->step);
+    assert_memory_equal(params_value(&straight.model->params, 0),
+                        params_value(&second.model->params, 0), size);
+    assert_memory_equal(straight.loop->trees.average, second.loop->trees.average, size);
+    while (first.loop->step < 590) /* near the end it would not be early */
+        first.loop->step++;
+    first.loop->cooled_at = 0;
+    first.loop->set.steps = 600;
+    trainer_cool(first.loop);
+    assert_int_equal(first.loop->set.steps, 600);
+    fixture_close(&straight);
+    fixture_close(&first);
+    fixture_close(&second);
+}
+
 static void foreign_checkpoint_is_refused(void **state)
 {
     (void)state;
@@ -321,8 +372,8 @@ static void foreign_checkpoint_is_refused(void **state)
         const char *field;
         double value;
     } damage[] = {
-        {"train.step", -1},       {"train.skipped", -1}, {"train.skipped_in_row", 1e6},
-        {"optim.trees.step", -1}, {"best.trees", 9},
+        {"train.step", -1},     {"train.skipped", -1},    {"train.skipped_in_row", 1e6},
+        {"train.cooled_at", 2}, {"optim.trees.step", -1}, {"best.trees", 9},
     };
     saved_state s = {0}, copy;
     state_turn(&s, NULL);
@@ -355,6 +406,7 @@ int main(void)
         cmocka_unit_test(broken_steps_do_not_update),
         cmocka_unit_test(self_check_stops_the_run),
         cmocka_unit_test(resume_is_exact),
+        cmocka_unit_test(cooling_ends_early),
         cmocka_unit_test(foreign_checkpoint_is_refused),
     };
     return cmocka_run_group_tests_name("train", tests, NULL, NULL);

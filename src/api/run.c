@@ -56,9 +56,10 @@ void art_fit_defaults(art_fit_settings *s)
                             .batch = FIT_BATCH,
                             .rate = FIT_RATE,
                             .decay = DEFAULT_DECAY,
-                            .decay_every = FIT_DECAY_EVERY,
                             .average = FIT_AVERAGE,
                             .average_from = FIT_AVERAGE_FROM,
+                            .cooling = FIT_COOLING,
+                            .counts = 1,
                             .sbn_alpha = SBN_ALPHA};
 }
 
@@ -69,12 +70,12 @@ void art_parsimony_defaults(art_parsimony_settings *s)
                                   .heads = DEFAULT_HEADS,
                                   .threads = 1,
                                   .seed = 1,
-                                  .steps = FIT_STEPS,
+                                  .steps = PARSIMONY_STEPS,
                                   .anneal_steps = PARSIMONY_ANNEAL,
                                   .particles = PARSIMONY_PARTICLES,
-                                  .rate = FIT_RATE,
+                                  .rate = PARSIMONY_RATE,
                                   .decay = DEFAULT_DECAY,
-                                  .decay_every = FIT_DECAY_EVERY};
+                                  .decay_every = PARSIMONY_DECAY_EVERY};
 }
 
 void art_search_defaults(art_search_settings *s)
@@ -323,7 +324,8 @@ static bool fit_is_valid(const art_fit_settings *s)
 {
     return s->threads >= 1 && density_fit_is_valid(s) &&
            schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->batch >= 1 &&
-           is_within(s->average, 0, 0.9999999) && s->average_from >= 0;
+           is_within(s->average, 0, 0.9999999) && s->average_from >= 0 &&
+           is_within(s->cooling, 0, 1) && (s->counts == 0 || s->counts == 1);
 }
 
 int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
@@ -337,13 +339,20 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
         s = *settings;
     if (!fit_is_valid(&s))
         return ART_ERR_USAGE;
+    const bool is_network = density_is_network(s.density, s.hidden, s.heads);
     fit_settings plan = {.seed = s.seed,
                          .trees = density_fit(&s),
                          .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                          .batch = s.batch,
-                         .picks = PICKS_SYSTEMATIC,
-                         .report_every = REPORT_EVERY,
+                         .picks = is_network ? PICKS_THRESHOLD : PICKS_INDEPENDENT,
+                         .counts = is_network && s.counts,
+                         .stops = is_network && s.counts,
+                         .report_every = FIT_REPORT_EVERY,
                          .truth_every = REPORT_EVERY};
+    if (is_network) {
+        plan.training.beta2 = FIT_BETA2;
+        plan.training.cooling = llround(s.cooling * (double)s.steps);
+    }
     plan.training.average = s.average;
     plan.training.average_from = s.average_from;
     run_core *c = NULL;
@@ -360,7 +369,8 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
                                  s.decay, "decay_every", (json_int_t)s.decay_every, "average",
                                  s.average, "average_from", (json_int_t)s.average_from);
     if (identity)
-        json_object_update_new(identity, json_pack("{s:i, s:i, s:f, s:b, s:f}", "density",
+        json_object_update_new(identity, json_pack("{s:f, s:b, s:i, s:i, s:f, s:b, s:f}", "cooling",
+                                                   s.cooling, "counts", s.counts, "density",
                                                    s.density, "sbn_method", s.sbn_method,
                                                    "sbn_alpha", s.sbn_alpha, "sbn_zero_start",
                                                    s.sbn_zero_start != 0, "smooth", s.smooth));

@@ -28,9 +28,10 @@ typedef struct run_settings {
     int64_t report_every;    /* steps */
 } run_settings;
 
-#define RUN_DEFAULTS                                  \
-    {                                                 \
-        .checkpoint_every = 120, .report_every = 1000 \
+enum { CHECKPOINT_SECONDS = 120 };
+#define RUN_DEFAULTS                                                 \
+    {                                                                \
+        .checkpoint_every = CHECKPOINT_SECONDS, .report_every = 1000 \
     }
 
 extern const option RUN_OPTIONS[];    /* --time-limit --checkpoint-every */

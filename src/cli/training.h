@@ -38,11 +38,11 @@ extern const option
 extern const option DENSITY_OPTIONS[]; /* --density, of parsimony */
 extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
-/* Of fit and parsimony. */
-#define TRAINING_DEFAULTS                                                                \
-    {                                                                                    \
-        .steps = FIT_STEPS, .tree_rate = FIT_RATE, .decay = DEFAULT_DECAY,               \
-        .decay_every = FIT_DECAY_EVERY, .hidden = DEFAULT_HIDDEN, .heads = DEFAULT_HEADS \
+/* Of parsimony. */
+#define TRAINING_DEFAULTS                                                                      \
+    {                                                                                          \
+        .steps = PARSIMONY_STEPS, .tree_rate = PARSIMONY_RATE, .decay = DEFAULT_DECAY,         \
+        .decay_every = PARSIMONY_DECAY_EVERY, .hidden = DEFAULT_HIDDEN, .heads = DEFAULT_HEADS \
     }
 
 /* Additional options of infer and parsimony: particles and annealing. */

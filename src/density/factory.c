@@ -3,12 +3,14 @@
 #include "density/artree/artree_model.h"
 #include "density/artreeformer/artreeformer_model.h"
 #include "density/clade/clade_model.h"
+#include "density/counted/counted_model.h"
 #include "density/lognormal/branch_lognormal.h"
 #include "density/sbn/sbn_model.h"
 #include "density/support_model.h"
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Hidden sizes: the limit of the branch model, and far beyond what is useful. */
 enum { HIDDEN_MAX = BRANCH_HIDDEN_MAX };
@@ -24,6 +26,28 @@ static int create_artree(topology_model **out, const topology_config *config, in
                          pool *threads)
 {
     return artree_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"), threads);
+}
+
+/* The two networks with the counts of a sample. */
+static int create_counted_artreeformer(topology_model **out, const topology_config *config,
+                                       int n_taxa, pool *threads)
+{
+    topology_model *network;
+    const topology_config inner = artreeformer_config(
+        (int)topology_config_get(config, "hidden_dim"), (int)topology_config_get(config, "n_head"));
+    int status = topology_model_create(&network, &inner, n_taxa, threads);
+    return status ? status
+                  : counted_model_create(out, network, topology_config_get(config, "strength"));
+}
+
+static int create_counted_artree(topology_model **out, const topology_config *config, int n_taxa,
+                                 pool *threads)
+{
+    topology_model *network;
+    const topology_config inner = artree_config((int)topology_config_get(config, "hidden_dim"));
+    int status = topology_model_create(&network, &inner, n_taxa, threads);
+    return status ? status
+                  : counted_model_create(out, network, topology_config_get(config, "strength"));
 }
 
 static int create_sbn(topology_model **out, const topology_config *config, int n_taxa,
@@ -72,32 +96,38 @@ static int create_plain(branch_model **out, const branch_config *config, int n_t
         out, n_taxa, (int)branch_config_get(config, "branch_hidden_dim"), threads);
 }
 
-static const config_key ARTREEFORMER_KEYS[] = {
-    {.name = "hidden_dim",
-     .initial = DEFAULT_HIDDEN,
-     .least = 1,
-     .most = HIDDEN_MAX,
-     .is_whole = true,
-     .tensor = "tree.mlp.0.weight"},
-    {.name = "n_head",
-     .initial = DEFAULT_HEADS,
-     .least = 1,
-     .most = HIDDEN_MAX,
-     .is_whole = true,
-     .divides = "hidden_dim"},
-    {.name = NULL},
-};
+#define ARTREEFORMER_SIZES                                                          \
+    {.name = "hidden_dim",                                                          \
+     .initial = DEFAULT_HIDDEN,                                                     \
+     .least = 1,                                                                    \
+     .most = HIDDEN_MAX,                                                            \
+     .is_whole = true,                                                              \
+     .tensor = "tree.mlp.0.weight"},                                                \
+    {                                                                               \
+        .name = "n_head", .initial = DEFAULT_HEADS, .least = 1, .most = HIDDEN_MAX, \
+        .is_whole = true, .divides = "hidden_dim"                                   \
+    }
 
-static const config_key ARTREE_KEYS[] = {
-    {.name = "hidden_dim",
-     .initial = DEFAULT_HIDDEN,
-     .least = 2,
-     .most = HIDDEN_MAX,
-     .is_whole = true,
-     .multiple = 2, /* sine and cosine of the time */
-     .tensor = "tree.pooling_net.net.0.weight"},
+#define ARTREE_SIZES                                                                     \
+    {                                                                                    \
+        .name = "hidden_dim", .initial = DEFAULT_HIDDEN, .least = 2, .most = HIDDEN_MAX, \
+        .is_whole = true, .multiple = 2, /* sine and cosine of the time */               \
+            .tensor = "tree.pooling_net.net.0.weight"                                    \
+    }
+
+#define COUNTED_KEY                                                                 \
+    {                                                                               \
+        .name = "strength", .initial = COUNTED_STRENGTH, .least = 1e-6, .most = 1e6 \
+    }
+
+static const config_key ARTREEFORMER_KEYS[] = {ARTREEFORMER_SIZES, {.name = NULL}};
+static const config_key ARTREE_KEYS[] = {ARTREE_SIZES, {.name = NULL}};
+static const config_key COUNTED_ARTREEFORMER_KEYS[] = {
+    ARTREEFORMER_SIZES,
+    COUNTED_KEY,
     {.name = NULL},
 };
+static const config_key COUNTED_ARTREE_KEYS[] = {ARTREE_SIZES, COUNTED_KEY, {.name = NULL}};
 
 /* How a subsplit network was fitted: sbn_model.h. */
 static const config_key SBN_KEYS[] = {
@@ -132,6 +162,13 @@ const topology_kind TOPOLOGY_KINDS[] = {
     {.name = "ccd0", .keys = CLADE_KEYS, .create = create_ccd0},
     {.name = "ccd1", .keys = CLADE_KEYS, .create = create_ccd1},
     {.name = "ccd2", .keys = CLADE_KEYS, .create = create_ccd2},
+    {.name = "artreeformer-counts",
+     .keys = COUNTED_ARTREEFORMER_KEYS,
+     .create = create_counted_artreeformer},
+    {.name = "artree-counts",
+     .keys = COUNTED_ARTREE_KEYS,
+     .create = create_counted_artree,
+     .branches = "plain lognormal"},
     {.name = NULL},
 };
 
@@ -171,6 +208,22 @@ topology_config sbn_config(double floor)
     assert(!status);
     (void)status;
     return c;
+}
+
+int counted_network(topology_model **out, topology_model *network)
+{
+    const topology_kind *kind =
+        topology_kind_find(TOPOLOGY_KINDS, strcmp(topology_model_name(network), "artree") == 0
+                                               ? "artree-counts"
+                                               : "artreeformer-counts");
+    topology_config config = topology_config_default(kind);
+    const config_key *keys = network->config.kind->keys;
+    for (int i = 0; i < config_count(keys); i++)
+        topology_config_set(&config, keys[i].name, network->config.value[i]);
+    int status = counted_model_create(out, network, topology_config_get(&config, "strength"));
+    if (!status)
+        (*out)->config = config;
+    return status;
 }
 
 const branch_kind *branch_kind_beside(const branch_kind *kinds, const topology_kind *trees)

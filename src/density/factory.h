@@ -42,6 +42,11 @@ topology_config artree_config(int hidden);
 topology_config sbn_config(double floor);
 branch_config lognormal_config(int hidden);
 
+/* A network of one of these two kinds, together with the counts of a sample: kinds
+ * "artreeformer-counts" and "artree-counts" (counted/counted_model.h), to be filled by
+ * topology_model_fit_begin. It takes the network over, whether or not this succeeds. */
+int counted_network(topology_model **out, topology_model *network);
+
 /* The branch model that belongs to a kind of topology model: its row in a table, and its
  * configuration with branch_hidden_dim. */
 const branch_kind *branch_kind_beside(const branch_kind *kinds, const topology_kind *trees);

@@ -4,7 +4,9 @@
  * under `branch.`, and the moving average of the tree model's weights, if one was kept, under
  * `ema.tree.`. Models whose tables follow from trees have these there too, under `tree.`: the
  * clades, root splits, parents and pairs of an "sbn" with their probabilities (density/sbn), the
- * clades and splits of "ccd0", "ccd1" and "ccd2" with their weights (density/clade). Metadata (all
+ * clades and splits of "ccd0", "ccd1" and "ccd2" with their weights (density/clade), the trees of
+ * the sample with their counts of "artreeformer-counts" and "artree-counts" (density/counted).
+ * Metadata (all
  * strings):
  *
  *     format              "pt", as tools that load such files into torch expect

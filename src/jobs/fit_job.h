@@ -2,6 +2,12 @@
  * run that fits it (train/run.h) and the result. Models with tables are fitted by their own
  * iterations (table_run.h); others, and those that have gradients too, are trained.
  *
+ * A network that is trained long enough learns its sample by heart, and gives hardly any
+ * probability to other trees. How much they should have, the sample says itself: Good and Turing's
+ * estimate, the share of trees that were sampled once (counted_unseen). With `stops`, training ends
+ * once what the averaged weights give to trees outside of the sample has come down to it
+ * (trainer_cool).
+ *
  *     fit_job *j;
  *     status = fit_job_create(&j, &trees, &truth, &settings, threads);
  *     status = drive_run(&d, fit_job_run(j), &observer, diag);
@@ -24,6 +30,9 @@ typedef struct fit_settings {
     train_settings training; /* the rest is for models that are trained */
     int batch;               /* trees of a step */
     batch_picks picks;
+    bool counts;          /* a network is joined with the counts of the sample in the end
+                             (density/counted/counted_model.h) */
+    bool stops;           /* training ends early when the network knows the sample: see below */
     int64_t report_every; /* steps */
     int64_t truth_every;  /* steps between two comparisons with the truth; made only at reports */
 } fit_settings;
@@ -38,8 +47,13 @@ void fit_job_free(fit_job *j); /* NULL is fine */
 run *fit_job_run(fit_job *j);
 
 typedef struct fit_result {
-    int64_t steps;    /* of training, or iterations */
-    double objective; /* of the last iteration; NaN if there is none */
+    int64_t steps;       /* of training, or iterations */
+    double objective;    /* of the last iteration; NaN if there is none */
+    double observations; /* trees of the sample, where its counts are in the model; 0 elsewhere */
+    double unseen;  /* the estimate of what trees outside of the sample have; 0: there is none .. */
+    double outside; /* .. what they have in the network in the end; NaN: not measured .. */
+    int64_t stopped_at; /* .. and the step at which it was not more than estimated, and the end
+                           began; 0: it never was */
     bool has_truth, has_average;
     divergence last;     /* divergence of the truth from the model with its last weights .. */
     divergence averaged; /* .. and with their moving average */

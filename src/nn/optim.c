@@ -64,9 +64,12 @@ void optim_free(optim *o)
 
 double optim_rate(const optim_settings *settings, int64_t step)
 {
-    if (settings->every <= 0)
-        return settings->rate;
-    return settings->rate * pow(settings->decay, (double)(step / settings->every));
+    double rate = settings->rate;
+    if (settings->every > 0)
+        rate *= pow(settings->decay, (double)(step / settings->every));
+    if (settings->cooling > 0 && settings->steps - step < settings->cooling)
+        rate *= fmax(0, (double)(settings->steps - step) / (double)settings->cooling);
+    return rate;
 }
 
 double optim_clip(double norm, double limit)

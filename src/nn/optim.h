@@ -1,4 +1,4 @@
-/* optim.h: Adam with a step-decay schedule and a moving average of the weights.
+/* optim.h: Adam with a schedule of its rate and a moving average of the weights.
  *
  *     optim o;
  *     status = optim_init(&o, &model->params, optim_defaults(1e-4), team);
@@ -23,6 +23,8 @@ typedef struct optim_settings {
     double rate;        /* of the first step */
     double decay;       /* the rate is multiplied by it .. */
     int64_t every;      /* .. each time this many steps are done; 0 for never */
+    int64_t steps;      /* from the last `cooling` of these steps on .. */
+    int64_t cooling;    /* .. the rate also falls to 0, linearly; 0: it does not */
     double beta1;       /* of the mean of gradients */
     double beta2;       /* of the mean of their squares */
     double eps;         /* added to the root of the second */
@@ -49,7 +51,8 @@ optim_settings optim_defaults(double rate);
 int optim_init(optim *o, params *p, optim_settings settings, pool *team);
 void optim_free(optim *o); /* safe on a zeroed one */
 
-/* rate * decay^floor(step / every), the rate of the update that follows step updates. */
+/* rate * decay^floor(step / every) * min(1, (steps - step) / cooling), the last factor at least 0:
+ * the rate of the update that follows step updates. */
 double optim_rate(const optim_settings *settings, int64_t step);
 
 /* The 2-norm of p->grad, summed in double. ART_ERR_NUMERIC if a gradient is NaN or infinite, or so

@@ -14,6 +14,7 @@
 #define PUBLISHED_SBN_RATE         0.001 /* of subsplit networks, in infer */
 #define PUBLISHED_DECAY            0.75
 #define PUBLISHED_DECAY_EVERY      20000
+#define PUBLISHED_BETA2            0.999
 #define PUBLISHED_PARTICLES        10
 #define PUBLISHED_STEPS            400000 /* of infer and parsimony */
 #define PUBLISHED_ANNEAL           100000 /* steps, of infer */
@@ -35,22 +36,35 @@ enum {
 #define VBPI_BRANCH_RATE 3e-3
 #define VBPI_SBN_RATE    0.01 /* of subsplit networks; a literal as above */
 
-/* Of a density of given trees: a tenth of the published steps at ten times the rate. */
+/* Of a density of given trees: few steps with little noise, at a high rate that falls to 0
+ * (docs/decisions/fit.md). */
 enum {
-    FIT_STEPS = 20000,
-    FIT_BATCH = PUBLISHED_FIT_BATCH, /* trees of a step */
-    FIT_DECAY_EVERY = 1000,
-    FIT_AVERAGE_FROM = PUBLISHED_FIT_AVERAGE_FROM,
+    FIT_STEPS = 2500,
+    FIT_BATCH = 64, /* trees of a step */
+    FIT_AVERAGE_FROM = 100,
+    FIT_REPORT_EVERY = 100, /* steps between two lines of the log and of the metrics .. */
     FIT_TRUTH_EVERY =
-        5000, /* steps between two looks at the divergence from a known distribution */
+        500, /* .. and between two looks at the divergence from a known distribution */
 };
-#define FIT_RATE    1e-3
-#define FIT_AVERAGE PUBLISHED_FIT_AVERAGE
+#define FIT_RATE                   1e-3
+/* The first gradients are a hundred times as large as the last, and must be forgotten soon. */
+#define FIT_BETA2                  0.99
+#define FIT_COOLING                1.0 /* share of the steps over which the rate falls to 0 */
+#define FIT_AVERAGE                0.97
+#define PUBLISHED_FIT_REPORT_EVERY 1000 /* not published: what these runs have always had */
+#define PUBLISHED_FIT_TRUTH_EVERY  5000
 
-/* Of most parsimonious trees: steps, rate and decay are those of a density. */
-enum { PARSIMONY_PARTICLES = PUBLISHED_PARTICLES, PARSIMONY_ANNEAL = 10000 };
+/* Of most parsimonious trees: a tenth of the steps that are published for densities, at ten times
+ * the rate. */
+enum {
+    PARSIMONY_STEPS = 20000,
+    PARSIMONY_DECAY_EVERY = 1000,
+    PARSIMONY_PARTICLES = PUBLISHED_PARTICLES,
+    PARSIMONY_ANNEAL = 10000,
+};
+#define PARSIMONY_RATE 1e-3
 
-#define DEFAULT_DECAY PUBLISHED_DECAY
+#define DEFAULT_DECAY  PUBLISHED_DECAY
 
 /* Of the evidence by draws: as published, 100 estimates of 1000 draws. */
 enum {

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "tree/topology.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,10 @@ typedef struct density {
     const int32_t *tree; /* [count][N-3], borrowed */
     const double *drawn; /* [count][E], borrowed; NULL if topologies alone are fitted */
     double *cumulative;  /* [count] of the normalised weights */
+    double threshold;    /* of PICKS_THRESHOLD, in the same units */
     size_t count;
-    int batch;
+    int batch; /* trees of a step; with PICKS_THRESHOLD at most .. */
+    int trees; /* .. and how many the last step had */
     batch_picks picks;
     size_t n_decisions, n_edges;
     uint64_t seed;
@@ -25,7 +28,7 @@ typedef struct density {
     int32_t *decision;   /* [batch][N-3] */
     double *length;      /* [batch][E], or NULL */
     double *log_q;       /* [batch] */
-    double *coefficient; /* [batch], all -1 / batch */
+    double *coefficient; /* [batch], -1 / batch or minus the weight */
 } density;
 
 /* The first draw whose cumulative weight exceeds u. */
@@ -48,6 +51,39 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The normalised weight of a draw. */
+static double weight_of(const density *s, size_t i)
+{
+    return s->cumulative[i] - (i ? s->cumulative[i - 1] : 0);
+}
+
+static void pick_equal_shares(density *s, uint32_t step, double offset)
+{
+    for (int i = 0; i < s->batch; i++) {
+        rng r = rng_at(s->seed, RNG_BATCH, step, (uint32_t)i);
+        s->pick[i] =
+            pick_draw(s, s->picks == PICKS_SYSTEMATIC ? (i + offset) / s->batch : rng_uniform(&r));
+    }
+    qsort(s->pick, (size_t)s->batch, sizeof *s->pick, by_index);
+    s->trees = s->batch;
+}
+
+static void pick_by_threshold(density *s, double offset)
+{
+    const double c = s->threshold;
+    double before = offset; /* cumulative weight of the light draws, in units of c */
+    s->trees = 0;
+    for (size_t i = 0; i < s->count && s->trees < s->batch; i++) {
+        const double weight = weight_of(s, i), after = before + weight / c;
+        const bool is_heavy = weight >= c;
+        if (is_heavy || floor(after) > floor(before)) {
+            s->coefficient[s->trees] = is_heavy ? -weight : -c;
+            s->pick[s->trees++] = i;
+        }
+        before = is_heavy ? before : after;
+    }
+}
+
 /* Sorted, so that equal trees stand together. Returns how many distinct ones there are. */
 static int fill_batch(density *s, uint32_t step)
 {
@@ -55,13 +91,11 @@ static int fill_batch(density *s, uint32_t step)
     int distinct = 0;
     rng common = rng_at(s->seed, RNG_BATCH, step, 0);
     const double offset = rng_uniform(&common);
-    for (int i = 0; i < s->batch; i++) {
-        rng r = rng_at(s->seed, RNG_BATCH, step, (uint32_t)i);
-        s->pick[i] =
-            pick_draw(s, s->picks == PICKS_SYSTEMATIC ? (i + offset) / s->batch : rng_uniform(&r));
-    }
-    qsort(s->pick, (size_t)s->batch, sizeof *s->pick, by_index);
-    for (size_t i = 0; i < (size_t)s->batch; i++) {
+    if (s->picks == PICKS_THRESHOLD)
+        pick_by_threshold(s, offset);
+    else
+        pick_equal_shares(s, step, offset);
+    for (size_t i = 0; i < (size_t)s->trees; i++) {
         int32_t *decision = s->decision + i * n;
         memcpy(decision, s->tree + s->pick[i] * n, n * sizeof *decision);
         distinct += i == 0 || memcmp(decision, decision - n, n * sizeof *decision) != 0;
@@ -77,13 +111,18 @@ static int density_step(task *t, task_step *out, uint32_t step, double anneal)
     density *s = (density *)t;
     int distinct = fill_batch(s, step);
     int status = t->trees ? topology_model_gradient(t->trees, s->log_q, s->decision, s->coefficient,
-                                                    s->batch)
+                                                    s->trees)
                           : branch_model_gradient(t->branches, s->log_q, s->length, s->decision,
-                                                  s->coefficient, s->batch);
+                                                  s->coefficient, s->trees);
     double sum = 0;
-    for (int i = 0; i < s->batch; i++)
-        sum += s->log_q[i];
-    *out = (task_step){-sum / s->batch, NAN, distinct, s->batch};
+    if (s->picks == PICKS_THRESHOLD)
+        for (int i = 0; i < s->trees; i++)
+            sum += s->coefficient[i] * s->log_q[i];
+    else
+        for (int i = 0; i < s->trees; i++)
+            sum += s->log_q[i];
+    *out =
+        (task_step){s->picks == PICKS_THRESHOLD ? sum : -sum / s->trees, NAN, distinct, s->trees};
     return status;
 }
 
@@ -108,6 +147,24 @@ static void density_free(task *t)
 /* Nothing is saved: a batch is a function of the step. */
 static const task_ops OPS = {density_step, density_verify, NULL, density_free};
 
+/* c such that the sum over draws of min(1, weight / c) is the size of a batch but one: the
+ * systematic sample may have one more than expected. A threshold below all weights if a batch has
+ * room for all. Bisection, to the last bit of a double. */
+static double find_threshold(const density *s)
+{
+    double low = 0, high = 1;
+    if (s->count <= (size_t)s->batch)
+        return DBL_MIN;
+    while (low + (high - low) / 2 > low && low + (high - low) / 2 < high) {
+        const double c = low + (high - low) / 2;
+        double expected = 0;
+        for (size_t i = 0; i < s->count; i++)
+            expected += fmin(1, weight_of(s, i) / c);
+        *(expected > fmax(s->batch - 1, 1) ? &low : &high) = c;
+    }
+    return high;
+}
+
 static void set_weights(density *s, const double *weight)
 {
     double total = 0, sum = 0;
@@ -117,6 +174,7 @@ static void set_weights(density *s, const double *weight)
         s->cumulative[i] = (sum += weight[i]) / total;
     for (int i = 0; i < s->batch; i++)
         s->coefficient[i] = -1.0 / s->batch;
+    s->threshold = find_threshold(s);
 }
 
 /* The task of a half-filled one: models, trees, lengths, sizes and seed are given. */

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { COOLING_PART = 4 }; /* one in so many steps, after an early end of training */
+
 train_settings train_defaults(void)
 {
     return (train_settings){.steps = PUBLISHED_STEPS,
@@ -15,6 +17,7 @@ train_settings train_defaults(void)
                             .branch_rate = PUBLISHED_BRANCH_RATE,
                             .decay = PUBLISHED_DECAY,
                             .decay_every = PUBLISHED_DECAY_EVERY,
+                            .beta2 = PUBLISHED_BETA2,
                             .verify_every = VERIFY_EVERY};
 }
 
@@ -23,6 +26,9 @@ static optim_settings optimiser(const train_settings *set, double rate, double a
     optim_settings o = optim_defaults(rate);
     o.decay = set->decay;
     o.every = set->decay_every;
+    o.beta2 = set->beta2;
+    o.steps = set->steps;
+    o.cooling = set->cooling;
     o.average = average;
     o.average_at = set->average_from;
     return o;
@@ -166,6 +172,27 @@ int trainer_advance(trainer *t, diag *d)
     return ART_OK;
 }
 
+/* The schedule from step `from` on. */
+static void cool(trainer *t, int64_t from)
+{
+    const int64_t steps = from / COOLING_PART + 1;
+    t->cooled_at = from;
+    t->set.steps = from + steps;
+    for (int i = 0; i < t->parts; i++) {
+        optim_settings *s = &t->part[i]->settings;
+        s->rate = optim_rate(s, from);
+        s->every = 0;
+        s->steps = from + steps;
+        s->cooling = steps;
+    }
+}
+
+void trainer_cool(trainer *t)
+{
+    if (t->cooled_at == 0 && t->step > 0 && t->step + t->step / COOLING_PART + 1 < t->set.steps)
+        cool(t, t->step);
+}
+
 void trainer_report(trainer *t, train_report *out)
 {
     const train_sums *sums = &t->sums;
@@ -201,6 +228,10 @@ int trainer_fields(trainer *t, saved_state *s)
     state_i64_in(s, "train.step", &t->step, 0, INT64_MAX);
     state_i64_in(s, "train.skipped", &t->skipped, 0, INT64_MAX);
     state_i64_in(s, "train.skipped_in_row", &t->skipped_in_row, 0, TRAIN_SKIPS);
+    int64_t cooled_at = t->cooled_at;
+    state_i64_in(s, "train.cooled_at", &cooled_at, 0, t->step);
+    if (state_loaded(s) && cooled_at > 0)
+        cool(t, cooled_at);
     state_f64(s, "train.best", &t->best);
     state_f64(s, "train.sum.steps", &t->sums.steps);
     state_f64(s, "train.sum.loss", &t->sums.loss);

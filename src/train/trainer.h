@@ -27,6 +27,8 @@ typedef struct train_settings {
     double branch_rate;
     double decay;         /* rates are multiplied by it .. */
     int64_t decay_every;  /* .. each time this many steps are done; 0 for never */
+    double beta2;         /* of Adam's mean of squares of the gradients: 1 / (1 - beta2) steps */
+    int64_t cooling;      /* steps at the end over which rates also fall to 0; 0 for none */
     double average;       /* of the moving average of the tree model's weights; 0 for none */
     int64_t average_from; /* step at which averaging starts */
     double clip;          /* maximum norm of a gradient; 0 for no limit */
@@ -73,6 +75,7 @@ typedef struct trainer {
     optim branches;
     optim *part[2]; /* those of the two that exist */
     int parts;
+    int64_t cooled_at;     /* the step at which trainer_cool was called; 0 if it was not */
     double last_objective; /* of the last step; NaN if it was skipped, or before the first */
     train_sums sums;
     double best; /* value of the target since the start; -inf before there is one */
@@ -89,6 +92,10 @@ int trainer_warm(trainer *t);
 /* One step. A loss or gradient that is NaN or infinite leaves the parameters unchanged and is
  * counted; TRAIN_SKIPS consecutive ones return ART_ERR_NUMERIC, as does a failed self-check. */
 int trainer_advance(trainer *t, diag *d);
+
+/* Ends training early: after a quarter of the steps made so far, over which the rates fall to 0.
+ * Does nothing if it would not end earlier. */
+void trainer_cool(trainer *t);
 
 /* The weight of the data and the learning rate at the next step. */
 double trainer_anneal(const trainer *t);

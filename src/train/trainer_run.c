@@ -31,7 +31,9 @@ static int advance(run *r, diag *d)
         t->last_step = t->reported = t->trainer->step;
         t->last_clock = clock_seconds();
     }
-    return status ? status : trainer_advance(t->trainer, d);
+    if (!status)
+        status = trainer_advance(t->trainer, d);
+    return status || !t->view.look ? status : t->view.look(t->view.context);
 }
 
 static void progress(const run *r, run_progress *out)

@@ -14,6 +14,8 @@ typedef struct training_view {
     int64_t report_every;  /* steps */
     /* Called at every report, to add to the metrics and to the text; may be NULL. */
     int (*more)(void *context, json_t *metrics, char *text, size_t size);
+    /* Called after every step; may end training early (trainer_cool). May be NULL. */
+    int (*look)(void *context);
     void *context;
 } training_view;
 

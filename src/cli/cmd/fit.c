@@ -9,6 +9,7 @@
 #include "tree/taxon_order.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,21 @@ static const char *const KIND[] = {"artreeformer", "artree", "sbn", "ccd0", "ccd
 typedef struct batch_settings {
     int64_t batch;
     int picks; /* of enum batch_picks */
+    double beta2;
+    double cooling;
+    int stop; /* of enum stop */
     double average;
     int64_t average_from;
     int64_t truth_every;
 } batch_settings;
+
+enum stop { STOP_UNSEEN, STOP_NEVER };
+
+typedef struct count_settings {
+    int counts; /* of enum counts */
+} count_settings;
+
+enum counts { COUNTS_USE, COUNTS_IGNORE };
 
 typedef struct table_settings {
     int method; /* of enum method */
@@ -44,6 +56,7 @@ typedef struct settings {
     int order; /* of enum order */
     training_settings training;
     batch_settings batches;
+    count_settings counts;
     run_settings run;
 } settings;
 
@@ -52,21 +65,33 @@ enum order { ORDER_NAMES, ORDER_SHARING };
 static const settings DEFAULTS = {
     .common = COMMON_DEFAULTS,
     .tables = {.alpha = SBN_ALPHA},
-    .training = TRAINING_DEFAULTS,
+    .training = {.steps = FIT_STEPS,
+                 .tree_rate = FIT_RATE,
+                 .decay = DEFAULT_DECAY,
+                 .hidden = DEFAULT_HIDDEN,
+                 .heads = DEFAULT_HEADS},
     .batches = {.batch = FIT_BATCH,
-                .picks = PICKS_SYSTEMATIC,
+                .picks = PICKS_THRESHOLD,
+                .beta2 = FIT_BETA2,
+                .cooling = FIT_COOLING,
                 .average = FIT_AVERAGE,
                 .average_from = FIT_AVERAGE_FROM,
                 .truth_every = FIT_TRUTH_EVERY},
-    .run = RUN_DEFAULTS,
+    .run = {.checkpoint_every = CHECKPOINT_SECONDS, .report_every = FIT_REPORT_EVERY},
 };
 
 static const preset_value PAPER[] = {
     {"steps", PRESET_TEXT(PUBLISHED_FIT_STEPS)},
     {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
     {"picks", "independent"},
+    {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"cooling", "0"},
+    {"stop", "never"},
     {"average", PRESET_TEXT(PUBLISHED_FIT_AVERAGE)},
     {"average-from", PRESET_TEXT(PUBLISHED_FIT_AVERAGE_FROM)},
+    {"counts", "ignore"},
+    {"report-every", PRESET_TEXT(PUBLISHED_FIT_REPORT_EVERY)},
+    {"truth-every", PRESET_TEXT(PUBLISHED_FIT_TRUTH_EVERY)},
     {NULL, NULL},
 };
 
@@ -75,15 +100,32 @@ static const preset_value PAPER_ARTREE[] = {
     {"steps", PRESET_TEXT(PUBLISHED_FIT_STEPS)},
     {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
     {"picks", "independent"},
+    {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"cooling", "0"},
+    {"stop", "never"},
     {"average", "0"},
+    {"counts", "ignore"},
+    {"report-every", PRESET_TEXT(PUBLISHED_FIT_REPORT_EVERY)},
+    {"truth-every", PRESET_TEXT(PUBLISHED_FIT_TRUTH_EVERY)},
     {NULL, NULL},
 };
 
 /* Stochastic gradients of subsplit networks: batch and steps as published; the rate, of which
  * nothing is published, comes close to the published figures. */
 static const preset_value SGA[] = {
-    {"steps", "200000"},    {"batch", "10"},   {"picks", "independent"}, {"average", "0"},
-    {"tree-rate", "0.001"}, {"decay", "0.75"}, {"decay-every", "20000"}, {NULL, NULL},
+    {"steps", "200000"},
+    {"batch", "10"},
+    {"picks", "independent"},
+    {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"cooling", "0"},
+    {"stop", "never"},
+    {"average", "0"},
+    {"tree-rate", "0.001"},
+    {"decay", "0.75"},
+    {"decay-every", "20000"},
+    {"report-every", PRESET_TEXT(PUBLISHED_FIT_REPORT_EVERY)},
+    {"truth-every", PRESET_TEXT(PUBLISHED_FIT_TRUTH_EVERY)},
+    {NULL, NULL},
 };
 
 static const option SBN_OPTIONS[] = {
@@ -114,11 +156,29 @@ static const option SMOOTH_OPTIONS[] = {
     OPTION_END,
 };
 
+static const option COUNT_OPTIONS[] = {
+    OPTION_CHOICE(count_settings, counts, "--counts", EXPERT, "use|ignore",
+                  "use: the model is the network together with the counts of the sample, which "
+                  "say more about trees that were sampled often; ignore: the network alone"),
+    OPTION_END,
+};
+
 static const option BATCH_OPTIONS[] = {
     OPTION_INT(batch_settings, batch, "--batch", EXPERT, 1, 1e6, "trees per step"),
-    OPTION_CHOICE(batch_settings, picks, "--picks", EXPERT, "independent|systematic",
-                  "how these trees are drawn from the sample: independently, or by systematic "
-                  "sampling, which has less noise"),
+    OPTION_CHOICE(batch_settings, picks, "--picks", EXPERT, "independent|systematic|threshold",
+                  "how these trees are drawn from the sample: independently; by systematic "
+                  "sampling, which has less noise; or the most frequent trees always, with their "
+                  "exact shares, and a systematic sample of the others"),
+    OPTION_REAL(batch_settings, beta2, "--beta2", EXPERT, 0, 0.999999,
+                "what the mean of squared gradients of the optimiser, Adam, keeps in a step"),
+    OPTION_REAL(batch_settings, cooling, "--cooling", EXPERT, 0, 1,
+                "share of the steps, the last ones, over which the learning rate falls linearly "
+                "to 0; 0 for none"),
+    OPTION_CHOICE(
+        batch_settings, stop, "--stop", EXPERT, "unseen|never",
+        "unseen: before the last step, once the network gives trees outside of the sample "
+        "no more than the share of the sample's trees that were sampled once, which "
+        "estimates their probability; never: all steps are made"),
     OPTION_REAL(batch_settings, average, "--average", EXPERT, 0, 0.9999999,
                 "decay per step of the moving average of the weights; 0 for no average"),
     OPTION_INT(batch_settings, average_from, "--average-from", EXPERT, 0, 4e9,
@@ -151,6 +211,7 @@ static const option OPTIONS[] = {
     OPTION_INCLUDE(settings, training, TRAINING_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INCLUDE(settings, batches, BATCH_OPTIONS),
+    OPTION_INCLUDE(settings, counts, COUNT_OPTIONS),
     OPTION_INCLUDE(settings, common, COMMON_SEED),
     OPTION_INCLUDE(settings, common, COMMON_OUTPUT),
     OPTION_INCLUDE(settings, run, RUN_OPTIONS),
@@ -253,6 +314,9 @@ static int settle_density(session *s, const settings *o)
     if (!status && !network)
         status = options_refuse(set, NETWORK_OPTIONS, "needs --density artreeformer or artree",
                                 &s->diag);
+    if (!status && !network)
+        status =
+            options_refuse(set, COUNT_OPTIONS, "needs --density artreeformer or artree", &s->diag);
     if (!status && sga)
         status = preset_apply(set, SGA, &s->diag);
     if (!status && !network && !sga)
@@ -293,11 +357,40 @@ static fit_settings plan_of(const settings *o)
                          .training = training_plan(&o->training),
                          .batch = (int)o->batches.batch,
                          .picks = (batch_picks)o->batches.picks,
+                         .counts = o->training.density <= DENSITY_ARTREE &&
+                                   o->counts.counts == COUNTS_USE,
+                         .stops = o->batches.stop == STOP_UNSEEN,
                          .report_every = o->run.report_every,
                          .truth_every = o->batches.truth_every};
+    plan.training.beta2 = o->batches.beta2;
+    plan.training.cooling = llround(o->batches.cooling * (double)o->training.steps);
     plan.training.average = o->batches.average;
     plan.training.average_from = o->batches.average_from;
     return plan;
+}
+
+/* Where training ended and why, and what became of the sample. */
+static void say_end(session *s, const fit_result *f)
+{
+    if (f->stopped_at > 0)
+        log_info(
+            &s->log,
+            "training ended early, after %lld steps: at step %lld the network's probability of "
+            "trees outside of the sample was down to %.2g, Good and Turing's estimate (the share "
+            "of trees that were sampled once); now it is %.2g",
+            (long long)f->steps, (long long)f->stopped_at, f->unseen, f->outside);
+    else if (f->unseen > 0)
+        log_info(
+            &s->log,
+            "after %lld steps the network's probability of trees outside of the sample is %.2g, "
+            "and %.2g by Good and Turing's estimate (the share of trees that were sampled once)",
+            (long long)f->steps, f->outside, f->unseen);
+    if (f->observations > 0)
+        log_info(
+            &s->log,
+            "the model is the network together with the counts of the %.0f trees of the sample; "
+            "none was held out",
+            f->observations);
 }
 
 static int write_results(program_run *p, fit_job *job)
@@ -312,6 +405,7 @@ static int write_results(program_run *p, fit_job *job)
         status = fit_job_finish(job, &found);
     if (status)
         return status;
+    say_end(s, &found);
     if (found.has_truth)
         log_info(&s->log, "KL(truth || q) %.6f, total variation %.6f", found.last.kl,
                  found.last.total_variation);

@@ -167,7 +167,6 @@ static const option SUPPORT_OPTIONS[] = {
     OPTION_FILES(support_options, trees, "--support", LOCAL | EXPERT,
                  "samples of trees, such as bootstrap trees or a short Markov chain, from whose "
                  "splits a subsplit network makes its trees; otherwise a search finds them"),
-    OPTION_INCLUDE(support_options, input, TREE_INPUT_OPTIONS),
     OPTION_REAL(support_options, floor, "--floor", EXPERT, 0, 0.5,
                 "least factor of the probability that a subsplit network gives to a tree: 1e-6 as "
                 "published, 0 for none"),
@@ -202,6 +201,7 @@ static const option OPTIONS[] = {
         "--method vbpi, a subsplit network, which gives probability 0 to trees with other "
         "splits than its support"),
     OPTION_INCLUDE(settings, support, SUPPORT_OPTIONS),
+    OPTION_EXPERT_INCLUDE(settings, support.input, TREE_INPUT_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
                "hidden size of the branch-length model"),
@@ -274,6 +274,9 @@ static int settle_training(session *s, const settings *o)
     else
         status = options_refuse(&s->options, NETWORK_OPTIONS,
                                 "needs --density artreeformer or artree", &s->diag);
+    if (!status && !o->support.trees.count)
+        status = options_refuse(&s->options, TREE_INPUT_OPTIONS,
+                                "is for the trees of --support -- give both, or neither", &s->diag);
     if (!status && density == DENSITY_SBN)
         status = preset_apply(&s->options, STANDARD_SBN, &s->diag);
     return status ? status
@@ -546,9 +549,6 @@ static int read_support(tree_set *out, session *s, const dataset *data, const se
 {
     tree_options options;
     const option_files *files = &o->support.trees;
-    if (!files->count && options_given(&s->options, "--burnin"))
-        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
-                          "--burnin is for the trees of --support -- give both, or neither");
     if (!files->count)
         return ART_OK;
     int status = tree_input_options(&options, &o->support.input, TREE_TOPOLOGY, &s->diag);
