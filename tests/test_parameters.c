@@ -360,7 +360,7 @@ static void the_term_of_the_parameters(void **state)
         move_to_mode(&j);
         const int n = j.p.free.n_free;
         /* Two factorisations of at most 10 x 10 numbers. */
-        check_near(branch_posterior_parameter_term(&j.p),
+        check_near(j.p.parameter_term,
                    0.5 * n * log(2 * acos(-1)) + 0.5 * log_determinant(j.p.spread, n) +
                        block_parameters_log_prior(&j.p.free, j.p.centre),
                    1e-9);
@@ -371,16 +371,16 @@ static void the_term_of_the_parameters(void **state)
     move_to_mode(&one);
     /* A normal distribution is that near to the posterior of kappa from 500 sites; the term itself
      * is -1.5. */
-    check_near(evidence_at(&one, one.p.centre, 100) + branch_posterior_parameter_term(&one.p),
+    check_near(evidence_at(&one, one.p.centre, 100) + one.p.parameter_term,
                by_quadrature(&one, one.p.centre, sqrt(one.p.spread[0])), 0.05);
-    assert_true(fabs(branch_posterior_parameter_term(&one.p)) > 0.5);
+    assert_true(fabs(one.p.parameter_term) > 0.5);
     joint_free(&one);
     problem data = problem_random(5, 20, 1, 3);
     branch_posterior fixed;
     subst_model jc = model_of("JC", NULL);
     check_status(
         branch_posterior_init(&fixed, &data.alignment, NULL, &jc, branch_prior_exponential(RATE)));
-    assert_true(branch_posterior_parameter_term(&fixed) == 0);
+    assert_true(fixed.parameter_term == 0);
     branch_posterior_free(&fixed);
     problem_free(&data);
 }
@@ -410,7 +410,7 @@ static void an_interrupted_stage_ends(void **state)
         assert_int_equal(memcmp(start, j.p.centre, n * sizeof *start) == 0, pieces == 0);
         for (size_t i = 0; i < n; i++)
             assert_true(isfinite(j.p.centre[i]) && j.p.spread[i * n + i] > 0);
-        assert_true(isfinite(branch_posterior_parameter_term(&j.p)));
+        assert_true(isfinite(j.p.parameter_term));
         parameter_stage_free(s);
         joint_free(&j);
     }
