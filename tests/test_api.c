@@ -445,9 +445,16 @@ static void a_density_is_fitted(void **state)
     set.decay_every = 300;
     set.average = 0.99;
     set.average_from = 100;
+    double kl, distance;
+    check_status(art_fit(&q, t, &set, count_steps, &steps, NULL));
+    assert_true(steps < set.steps); /* with counts it ends when the sample is known */
+    check_status(art_model_divergence(&kl, &distance, q, t));
+    assert_true(kl >= 0 && kl < 0.5);
+    art_model_free(q);
+    set.counts = 0;
+    steps = 0;
     check_status(art_fit(&q, t, &set, count_steps, &steps, NULL));
     assert_int_equal(steps, set.steps);
-    double kl, distance;
     check_status(art_model_divergence(&kl, &distance, q, t));
     assert_true(kl >= 0 && kl < 0.01);
     assert_true(distance < 0.05);

@@ -248,8 +248,9 @@ static void fit_attaches_the_rogue_last(void **state)
     model_file m;
     diag d;
     scratch_write("t.nwk", ROGUE);
-    run_result r = run_line(NULL, "fit t.nwk --order sharing --steps 5 --hidden 8 --heads 2 "
-                                  "--truth t.nwk --truth-every 5 --report-every 5 --prefix m");
+    run_result r =
+        run_line(NULL, "fit t.nwk --order sharing --steps 5 --hidden 8 --heads 2 "
+                       "--batch 10 --truth t.nwk --truth-every 5 --report-every 5 --prefix m");
     check_run(&r, "fit --order sharing", 0, NULL,
               "10.0 % of the work of 10 separate trees remains");
     run_free(&r);

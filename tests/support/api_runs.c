@@ -80,6 +80,7 @@ art_run *api_make(api_kind k, uint64_t seed, int64_t steps, int threads)
     infer.seed = fit.seed = pars.seed = seed;
     infer.steps = infer.fit_steps = fit.steps = pars.steps = steps;
     infer.threads = fit.threads = pars.threads = threads;
+    fit.counts = steps <= 1000; /* with counts a run ends by itself when the sample is known */
     if (k == FIT)
         check_status(art_run_fit(&r, api_trees, &fit, NULL));
     else if (k == PARSIMONY)

@@ -383,7 +383,7 @@ static void say_end(session *s, const fit_result *f)
         log_info(
             &s->log,
             "after %lld steps the network's probability of trees outside of the sample is %.2g, "
-            "and %.2g by Good and Turing's estimate (the share of trees that were sampled once)",
+            "and %.2g by Good and Turing's estimate from the sample",
             (long long)f->steps, f->outside, f->unseen);
     if (f->observations > 0)
         log_info(

@@ -385,5 +385,5 @@ double counted_unseen(const double *weight, size_t count)
         const double seen = n * weight[i] / sum;
         once += seen > 0.5 && seen < 1.5;
     }
-    return once < LEAST_SINGLETONS ? 0 : once / n;
+    return (once < LEAST_SINGLETONS ? 0.5 : once) / n;
 }

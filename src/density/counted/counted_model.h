@@ -52,8 +52,9 @@ int counted_model_create(topology_model **out, topology_model *network, double s
  * one over the smallest weight, as in a large sample some tree was seen once. */
 double counted_observations(const double *weight, size_t count);
 
-/* Good and Turing's estimate of the probability of all trees that are not in such a sample: n1 / n.
- * 0 where fewer than five were sampled once, of which nothing can be estimated. */
+/* An estimate of the probability of all trees that are not in such a sample: Good and Turing's n1 /
+ * n where five or more trees were sampled once, n1 of them; otherwise little is missing, and
+ * nothing can be said but that it is less than one observation: 1 / 2n. */
 double counted_unseen(const double *weight, size_t count);
 
 #endif
