@@ -206,6 +206,11 @@ ART_API int art_model_divergence(double *kl, double *total_variation, art_model 
  * or more where there are very many taxa. Returns an art_action; ART_FINISH_NOW is possible. */
 typedef int art_progress(void *context, int64_t step, double value);
 
+/* Densities of topologies. Networks, which give every tree a probability: ARTreeFormer, and ARTree,
+ * its recurrent predecessor. Tables, which come from trees and give probability 0 to others: a
+ * subsplit network, and conditional clade distributions. Not all tasks know all of them. */
+enum art_density { ART_ARTREEFORMER, ART_ARTREE, ART_SBN, ART_CCD0, ART_CCD1, ART_CCD2 };
+
 /* Two methods. ART_COLLAPSED, the default: branch lengths are integrated out, topologies are
  * explored, and the network is fitted to a table of them; minutes. ART_VBPI: topologies and lengths
  * are learned together, as published; hours. */
@@ -215,7 +220,8 @@ enum art_method { ART_COLLAPSED, ART_VBPI };
 typedef struct art_infer_settings {
     enum art_method method;
     double prior_rate; /* of the exponential prior on branch lengths; above 0, up to 1e6 */
-    int hidden, heads; /* of the network of topologies; heads divides hidden */
+    int hidden, heads; /* of the network of topologies; heads divides hidden (ART_ARTREEFORMER),
+                          hidden is even (ART_ARTREE); not of ART_SBN */
     int branch_hidden; /* of the network of branch lengths */
     int threads;       /* 1 and more */
     uint64_t seed;
@@ -241,6 +247,15 @@ typedef struct art_infer_settings {
                           parameter of external branches, ratio of internal to external ones;
                           NULL: exponential, with prior_rate. Read during the call alone. A
                           text that cannot be read is ART_ERR_INPUT, with a message */
+    enum art_density density; /* a network; with ART_VBPI also ART_SBN, for which the program has a
+                                 tree_rate of 0.01 */
+    /* ART_SBN */
+    const art_trees *support; /* whose splits its trees are made of; NULL: found by a search
+                                        in the alignment, first. Read during the call alone. Other
+                                        names than those of the alignment are ART_ERR_MISMATCH,
+                                        with messages; their order does not matter */
+    double floor; /* least factor of the probability of a tree: 1e-6 as published, 0 for none; up to
+                     0.5 */
 } art_infer_settings;
 
 /* The defaults of the program, but one thread. */
@@ -282,9 +297,14 @@ ART_API int art_model_answer(art_evidence *e, art_trees **trees, const art_model
 ART_API int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a,
                                int particles, int repeats, uint64_t seed, art_messages *m);
 
+/* How the tables of ART_SBN are fitted: EM with a Dirichlet prior, EM, simple average, or
+ * stochastic gradients, as the networks. */
+enum art_sbn_method { ART_SBN_EM_ALPHA, ART_SBN_EM, ART_SBN_SA, ART_SBN_SGA };
+
 /* Anything out of its range is ART_ERR_USAGE. */
 typedef struct art_fit_settings {
-    int hidden, heads; /* of the network; heads divides hidden */
+    int hidden, heads; /* of a network; heads divides hidden (ART_ARTREEFORMER), hidden is even
+                          (ART_ARTREE) */
     int threads;       /* 1 and more */
     uint64_t seed;
     int64_t steps;       /* 1 and more */
@@ -295,10 +315,18 @@ typedef struct art_fit_settings {
     double average; /* what a moving average of the weights, which becomes the model, keeps in a
                        step; 0: no average; below 1 */
     int64_t average_from; /* step at which it begins */
-    double cooling;       /* share of the steps, the last ones, over which the rate falls to 0, 0 to
-                             1; 0: it does not */
-    int counts; /* 1: the model is the network together with the counts of the sample, which
-                   say more about trees that were sampled often; 0: the network alone */
+    double cooling; /* of networks: share of the steps, the last ones, over which the rate falls to
+                       0, 0 to 1; 0: it does not */
+    int counts; /* of networks: 1: the model is the network together with the counts of the sample,
+                   which say more about trees that were sampled often; 0: the network alone */
+    enum art_density density; /* steps to average_from are of networks and of ART_SBN_SGA, which the
+                                 program has 200,000 steps for, a rate of 0.001 that falls every
+                                 20,000 steps, and no average */
+    enum art_sbn_method sbn_method; /* of ART_SBN */
+    double sbn_alpha;               /* of ART_SBN_EM_ALPHA: strength of the prior; 0 to 1e6 */
+    int sbn_zero_start; /* of ART_SBN_SGA: start at zero, as published; 0: at the simple average */
+    double smooth;      /* of tables: share of the uniform distribution over all topologies that is
+                           mixed in; 0 to 0.99 */
 } art_fit_settings;
 
 /* The defaults of the program, but one thread. */
@@ -345,15 +373,17 @@ ART_API int art_run_search(art_run **out, const art_alignment *a,
  * Anything out of its range is ART_ERR_USAGE. */
 typedef struct art_parsimony_settings {
     int gap_is_state;  /* a gap is a fifth state; 0: missing data */
-    int hidden, heads; /* of the network; heads divides hidden */
+    int hidden, heads; /* of the network; heads divides hidden (ART_ARTREEFORMER), hidden is even
+                          (ART_ARTREE) */
     int threads;       /* 1 and more */
     uint64_t seed;
-    int64_t steps;        /* of training; 1 and more */
-    int64_t anneal_steps; /* over which the scores' weight rises to 1; 0: it is 1 */
-    int particles;        /* trees drawn in each step; 2 and more */
-    double rate;          /* of learning; above 0, up to 1 */
-    double decay;         /* the rate is multiplied by it, above 0, up to 1, .. */
-    int64_t decay_every;  /* .. after so many steps; 0: never */
+    int64_t steps;            /* of training; 1 and more */
+    int64_t anneal_steps;     /* over which the scores' weight rises to 1; 0: it is 1 */
+    int particles;            /* trees drawn in each step; 2 and more */
+    double rate;              /* of learning; above 0, up to 1 */
+    double decay;             /* the rate is multiplied by it, above 0, up to 1, .. */
+    int64_t decay_every;      /* .. after so many steps; 0: never */
+    enum art_density density; /* a network */
 } art_parsimony_settings;
 
 /* The defaults of the program, but one thread. */

@@ -21,6 +21,11 @@
 #define BLOCK(format, matrix)                                                              \
     "#NEXUS\nbegin data;\ndimensions ntax=3 nchar=4;\nformat " format ";\nmatrix\n" matrix \
     ";\nend;\n"
+/* Two TAXA blocks with titles, and a matrix from line 4 on. */
+#define LINKED(link, format, matrix)                                              \
+    "#NEXUS begin taxa; title Plants; dimensions ntax=3; taxlabels x y z; end;\n" \
+    "begin taxa; title the_beasts; dimensions ntax=3; taxlabels a b c; end;\n"    \
+    "begin characters; " link " dimensions nchar=4; " format " matrix\n" matrix "; end;"
 #define ROWS   "a ACGT\nb ACGA\nc ACGC\n"
 #define MATRIX BLOCK("datatype=dna", ROWS)
 
@@ -304,6 +309,28 @@ static const bad_case CASES[] = {
     {0, "a second list of the same taxa", 'A', 0,
      "#NEXUS begin taxa; dimensions ntax=2; taxlabels x y; end; begin taxa; dimensions ntax=3; "
      "taxlabels a b c; end; begin characters; dimensions nchar=4; matrix " ROWS "; end;",
+     "", 0},
+    {0, "LINK to one of two TAXA blocks", 'A', 0,
+     LINKED("title x; LINK  TAXA = 'the BEASTS';", "", ROWS), "", 0},
+    {0, "LINK gives the names of NOLABELS", 'A', 0,
+     LINKED("link characters=x taxa=the_beasts;", "format nolabels;", "ACGT ACGA ACGC"), "", 0},
+    {0, "NOLABELS without LINK", 'R', 0, LINKED("", "format nolabels;", "ACGT ACGA ACGC"),
+     ":3:63: error|none is linked|LINK TAXA", 0},
+    {0, "LINK to a title that is not there", 'R', 0, LINKED("link taxa = fungi;", "", ROWS),
+     ":3:31: error|no TAXA block|'fungi'|'Plants', 'the_beasts'|correct LINK", 0},
+    {0, "LINK to other taxa", 'R', 0, LINKED("link taxa = plants;", "", ROWS),
+     ":4:1: error|'a' is not among|linked TAXA block 'plants'", 0},
+    {0, "LINK to fewer taxa", 'R', 0,
+     LINKED("link taxa = plants;", "", "x ACGT\ny ACGA\nz ACGC\na ACGG\n"),
+     ":3:31: error|3 TAXLABELS|4 rows", 0},
+    {0, "LINK without '='", 'R', 0, LINKED("link taxa plants;", "", ROWS), "'='|LINK TAXA =", 0},
+    {0, "LINK where there is one TAXA block", 'N', 0,
+     "#NEXUS begin taxa; taxlabels a b c; end; begin characters; link taxa=x; dimensions nchar=4; "
+     "matrix " ROWS "; end;",
+     "'x'|only one", 0},
+    {0, "TAXLABELS of NEWTAXA", 'A', 0,
+     "#NEXUS begin characters; dimensions newtaxa ntax=3 nchar=4; format nolabels; taxlabels a b "
+     "c; matrix ACGT ACGA ACGC; end;",
      "", 0},
     {0, "a taxon listed twice", 'R', 0,
      "#NEXUS begin taxa; dimensions ntax=3;\ntaxlabels a b a; end; begin characters; dimensions "

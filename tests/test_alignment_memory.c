@@ -46,6 +46,10 @@ static void every_format(void **state)
         "3 6\na ACG\nTAC\nb ACG\nAAC\nc ACG\nCAC\n",
         ("#NEXUS begin taxa; dimensions ntax=3; taxlabels a 'b''s' c; end; begin characters; "
          "dimensions nchar=4; matrix a ACGT 'b''s' ACGA c AC[x]GC; end; begin paup; quit; end;"),
+        ("#NEXUS begin taxa; title x; taxlabels d e; end; begin taxa; title y; taxlabels a b c; "
+         "end; "
+         "begin characters; link taxa=y; dimensions nchar=4; format nolabels; matrix ACGT ACGA "
+         "ACGC; end;"),
         "3 4\nHomo_sapieACGT\nPan_troglaACGA\nGorilla_goACGC\n",
         "CLUSTAL W\n\na AC\nb AC\nc AC\n\na GT\nb GA\nc GC\n",
         "x\n MSF: 4 Type: N Check: 0 ..\n Name: a\n Name: b\n Name: c\n//\na ACGT\nb ACGA\nc "

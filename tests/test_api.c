@@ -215,6 +215,218 @@ static void what_cannot_be_is_refused(void **state)
     art_alignment_free(a);
 }
 
+/* Every density can be fitted, kept and read again. Those with tables have the two trees to the
+ * last digits, and no others unless they are smoothed. */
+static void every_density_is_fitted(void **state)
+{
+    (void)state;
+    static const struct {
+        enum art_density density;
+        enum art_sbn_method method;
+        double smooth, largest; /* KL */
+    } table[] = {
+        {ART_ARTREEFORMER, ART_SBN_EM_ALPHA, 0, 1e9},
+        {ART_ARTREE, ART_SBN_EM_ALPHA, 0, 1e9},
+        {ART_SBN, ART_SBN_EM_ALPHA, 0, 1e-4},
+        {ART_SBN, ART_SBN_EM, 0, 1e-4},
+        {ART_SBN, ART_SBN_SA, 0, 0.1},
+        {ART_SBN, ART_SBN_SGA, 0, 0.1},
+        {ART_SBN, ART_SBN_EM, 0.2, 0.3},
+        {ART_CCD0, ART_SBN_EM_ALPHA, 0, 1e-12},
+        {ART_CCD1, ART_SBN_EM_ALPHA, 0, 1e-12},
+        {ART_CCD2, ART_SBN_EM_ALPHA, 0, 1e-12},
+        {ART_CCD1, ART_SBN_EM_ALPHA, 0.2, 0.3},
+    };
+    const char *path = scratch_write("trees.nwk", TREES);
+    art_trees *t;
+    check_status(art_trees_read(&t, &path, 1, 0, NULL, NULL));
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        art_fit_settings set;
+        art_model *q, *again;
+        art_trees *other;
+        double kl, distance, before[2], after[2], outside;
+        art_fit_defaults(&set);
+        set.density = table[i].density;
+        set.sbn_method = table[i].method;
+        set.smooth = table[i].smooth;
+        set.hidden = 8;
+        set.heads = set.density == ART_ARTREE ? 0 : 2; /* it has none */
+        set.steps = 30;
+        check_status(art_fit(&q, t, &set, NULL, NULL, NULL));
+        check_status(art_model_divergence(&kl, &distance, q, t));
+        print_message("density %d, method %d: KL %g\n", set.density, set.sbn_method, kl);
+        assert_true(kl >= -1e-12 && kl <= table[i].largest);
+        check_status(art_model_write(q, scratch_path("fit.safetensors"), NULL));
+        check_status(art_model_read(&again, scratch_path("fit.safetensors"), 1, NULL));
+        check_status(art_model_score(before, q, t));
+        check_status(art_model_score(after, again, t));
+        assert_memory_equal(before, after, sizeof before);
+        const char *unlike = scratch_write("other.nwk", "((a,d),c,(b,e));\n");
+        check_status(art_trees_read(&other, &unlike, 1, 0, again, NULL));
+        check_status(art_model_score(&outside, again, other));
+        const int has_tables = set.density >= ART_SBN;
+        assert_int_equal(isinf(outside) != 0, has_tables && set.smooth == 0);
+        art_trees_free(other);
+        art_model_free(again);
+        art_model_free(q);
+    }
+    art_trees_free(t);
+}
+
+static void densities_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    const char *path = scratch_write("trees.nwk", TREES);
+    art_trees *t;
+    art_model *q;
+    art_alignment *a;
+    art_run *r;
+    check_status(art_trees_read(&t, &path, 1, 0, NULL, NULL));
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    art_fit_settings fit[7];
+    for (int i = 0; i < 7; i++)
+        art_fit_defaults(&fit[i]);
+    fit[0].density = (enum art_density)6;
+    fit[1].density = ART_ARTREE;
+    fit[1].hidden = 9;
+    fit[2].density = ART_SBN;
+    fit[2].sbn_method = (enum art_sbn_method)4;
+    fit[3].density = ART_SBN;
+    fit[3].sbn_alpha = NAN;
+    fit[4].density = ART_CCD1;
+    fit[4].smooth = 1;
+    fit[5].density = ART_CCD0;
+    fit[5].threads = 0;
+    fit[6].heads = 0;
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(art_fit(&q, t, &fit[i], NULL, NULL, NULL), ART_ERR_USAGE);
+        assert_null(q);
+    }
+    art_infer_settings infer[4];
+    for (int i = 0; i < 4; i++)
+        infer[i] = small();
+    infer[0].density = ART_CCD1;
+    infer[1].density = ART_SBN;
+    infer[1].method = ART_COLLAPSED;
+    infer[2].density = ART_SBN;
+    infer[2].floor = NAN;
+    infer[3].density = ART_ARTREE;
+    infer[3].hidden = 9;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(art_run_infer(&r, a, "JC", &infer[i], NULL), ART_ERR_USAGE);
+    art_parsimony_settings pars;
+    art_parsimony_defaults(&pars);
+    pars.density = ART_SBN;
+    assert_int_equal(art_run_parsimony(&r, a, &pars, NULL), ART_ERR_USAGE);
+    pars.density = ART_ARTREE;
+    pars.hidden = 8;
+    pars.heads = 0;
+    check_status(art_run_parsimony(&r, a, &pars, NULL));
+    art_run_free(r);
+    art_trees_free(t);
+    art_alignment_free(a);
+}
+
+/* A subsplit network whose support is found by a search, and a run of it that was saved on the way,
+ * first in the search, then in training: the same evidence, bit for bit. */
+static void inference_with_tables(void **state)
+{
+    (void)state;
+    art_alignment *a;
+    art_evidence e[3];
+    art_infer_settings set = small();
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    set.density = ART_SBN;
+    set.hidden = set.heads = 0; /* it has no network */
+    set.tree_rate = 0.01;
+    set.steps = 60;
+    for (int i = 0; i < 3; i++) {
+        art_run *r;
+        art_result *found;
+        check_status(art_run_infer(&r, a, "JC", &set, NULL));
+        for (int pieces = i == 0 ? 0 : i == 1 ? 2 : 70; pieces > 0; pieces--)
+            check_status(art_run_advance(r, NULL));
+        if (i > 0) {
+            art_run_state now;
+            art_run_look(r, &now);
+            assert_string_equal(now.stage, i == 1 ? "exploring" : "training");
+            check_status(art_run_save(r, scratch_path("state.safetensors"), NULL));
+            art_run_free(r);
+            set.threads = 2;
+            check_status(art_run_infer(&r, a, "JC", &set, NULL));
+            check_status(art_run_load(r, scratch_path("state.safetensors"), NULL));
+        }
+        check_status(art_run_drive(r, NULL, NULL, NULL, NULL));
+        check_status(art_run_result(&found, r, NULL));
+        check_status(art_result_evidence(&e[i], found));
+        art_result_free(found);
+        art_run_free(r);
+        set.threads = 1;
+    }
+    assert_true(isfinite(e[0].lower_bound_1) && e[0].lower_bound_1 < 0);
+    for (int i = 1; i < 3; i++) {
+        assert_memory_equal(&e[i].lower_bound_1, &e[0].lower_bound_1, sizeof(double));
+        assert_memory_equal(&e[i].ess, &e[0].ess, sizeof(double));
+    }
+    art_alignment_free(a);
+}
+
+/* The support comes from trees whose taxa are in another order than those of the model: they are
+ * all that has a probability. */
+static void a_support_is_given(void **state)
+{
+    (void)state;
+    const char *path = scratch_write("support.nwk", "((e,d),c,(b,a));\n((e,d),b,(c,a));\n");
+    const char *same = scratch_write("trees.nwk", TREES);
+    const char *wrong = scratch_write("wrong.nwk", "((e,d),c,(b,x));\n");
+    art_alignment *a;
+    art_trees *support, *trees;
+    art_model *q;
+    art_messages *m;
+    double log_q[2];
+    art_infer_settings set = small();
+    check_status(art_messages_create(&m));
+    check_status(art_alignment_read(&a, scratch_write("data.fasta", DATA), NULL));
+    check_status(art_trees_read(&support, &path, 1, 0, NULL, NULL));
+    set.density = ART_SBN;
+    set.floor = 1e-6;
+    set.steps = 20;
+    set.support = support;
+    check_status(art_infer(&q, a, "JC", &set, NULL, NULL, m));
+    check_status(art_trees_read(&trees, &same, 1, 0, q, NULL));
+    check_status(art_model_score(log_q, q, trees));
+    check_near(exp(log_q[0]) + exp(log_q[1]), 1, 1e-3); /* more by the floor */
+    art_model_free(q);
+    art_trees_free(trees);
+    /* Whatever allocation fails, that is all that is said, and nothing is left behind; also where
+     * the support is to be found. */
+    set.steps = 2;
+    for (int searched = 0; searched < 2; searched++) {
+        int status = ART_ERR_NOMEM;
+        set.support = searched ? NULL : support;
+        for (long k = 1; status; k++) {
+            art_run *r = NULL;
+            memory_fail_at(k);
+            status = searched ? art_run_infer(&r, a, "JC", &set, NULL)
+                              : art_infer(&q, a, "JC", &set, NULL, NULL, NULL);
+            memory_fail_at(0);
+            assert_true(status == ART_OK || status == ART_ERR_NOMEM);
+            assert_true(k < 5000);
+            art_run_free(r);
+        }
+    }
+    art_model_free(q);
+    art_trees_free(support);
+    check_status(art_trees_read(&support, &wrong, 1, 0, NULL, NULL));
+    set.support = support;
+    assert_int_equal(art_infer(&q, a, "JC", &set, NULL, NULL, m), ART_ERR_MISMATCH);
+    assert_true(art_messages_count(m) >= 2); /* x is too much, a is missing */
+    assert_non_null(strstr(art_messages_text(m, 0), "the support"));
+    art_trees_free(support);
+    art_messages_free(m);
+    art_alignment_free(a);
+}
+
 /* Two trees of five taxa: the density learns them, and nothing else. */
 static void a_density_is_fitted(void **state)
 {
@@ -539,6 +751,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(from_alignment_to_evidence), IN_FOLDER(collapsed_by_default),
         IN_FOLDER(what_cannot_be_is_refused),  IN_FOLDER(a_density_is_fitted),
+        IN_FOLDER(every_density_is_fitted),    IN_FOLDER(densities_that_cannot_be_are_refused),
+        IN_FOLDER(inference_with_tables),      IN_FOLDER(a_support_is_given),
         IN_FOLDER(trees_are_scored_and_drawn), IN_FOLDER(targets_of_one_tree),
         IN_FOLDER(the_greatest_likelihood),    IN_FOLDER(failures_leave_nothing),
         IN_FOLDER(draws_have_lengths),

@@ -105,6 +105,8 @@ typedef struct result {
 static void finish(result *r, bench *b)
 {
     check_status(chain_answer_finish(b->answer, &r->evidence, &r->posterior, &r->check));
+    /* Draws and states are worth at most their number, however small the error. */
+    assert_true(r->evidence.ess > 0 && r->evidence.ess <= (double)r->evidence.total);
 }
 
 static void run(result *r, bench *b)

@@ -601,6 +601,15 @@ static void methods_have_their_own_options(void **state)
         {"infer -s a.fasta --density artree --hidden 9", 2, NULL, "--hidden 9 is odd"},
         {"infer -s a.fasta --density artree --heads 4", 2, NULL,
          "--heads is an option of --density artreeformer"},
+        {"infer -s a.fasta --density sbn", 2, NULL, "--density sbn is for --method vbpi"},
+        {"infer -s a.fasta --density sbn --method vbpi --hidden 8", 2, NULL,
+         "--hidden needs --density artreeformer"},
+        {"infer -s a.fasta --method vbpi --support t.nwk", 2, NULL,
+         "--support needs --density sbn"},
+        {"infer -s a.fasta --method vbpi --floor 1e-6", 2, NULL, "--floor needs --density sbn"},
+        {"infer -s a.fasta --density sbn --method vbpi --burnin 1", 2, NULL,
+         "--burnin is for the trees of --support"},
+        {"infer -s a.fasta --density sbn --method vbpi --support none.nwk", 2, NULL, "none.nwk"},
         {"infer -s a.fasta --density artre", 2, NULL, "'artre'|artreeformer|artree"},
         /* the smallest that is allowed */
         {"infer -s a.fasta --hidden 8 --heads 2 --branch-hidden 8 --gap 0 --rounds 1 --fit-steps 1 "
@@ -713,6 +722,11 @@ static void the_preset_of_the_paper(void **state)
          0, NULL,
          "method \"vbpi\"|density \"artree\"|branch_rate 0.001|anneal 100000|evidence_repeats "
          "1000"},
+        {"infer -s a.fasta --density sbn --preset paper --steps 2 --branch-hidden 8 --prefix "
+         "vs " FEW,
+         0, NULL,
+         "method \"vbpi\"|density \"sbn\"|tree_rate 0.001|branch_rate 0.001|anneal 100000|"
+         "decay_every 20000|floor 1e-6"},
     };
     CHECK_LINES(table);
 }
@@ -748,6 +762,32 @@ static void all_commands_know_artree(void **state)
          0, NULL, "c.model"},
     };
     CHECK_LINES(table);
+}
+
+/* Inference with a subsplit network, whose support comes from a search or from a file, and what can
+ * be done with its model. */
+static void inference_with_a_subsplit_network(void **state)
+{
+    (void)state;
+    scratch_write("a.fasta", ALIGNMENT);
+    scratch_write("t.nwk", TREES);
+    scratch_write("other.nwk", "((x,y),z,w);\n");
+#define TABLES "infer -s a.fasta --density sbn --method vbpi --steps 30 --branch-hidden 8 " FEW " "
+    static const line table[] = {
+        {TABLES "--prefix v", 0, NULL, "support: |v.model"},
+        {"score --model v.model.safetensors t.nwk", 0, "1\t-", "sbn on"},
+        {"sample --model v.model.safetensors -n 3 --format newick", 0, ";", NULL},
+        {"evidence --model v.model.safetensors -s a.fasta " FEW, 0, "log_evidence\t",
+         "sbn on|plain lognormal"},
+        {TABLES "--support t.nwk --prefix w", 0, NULL, "support: |w.model"},
+        {TABLES "--support t.nwk --prefix w", 0, NULL, "already finished"},
+        {TABLES "--support t.nwk t.nwk --burnin 1 --prefix u", 0, NULL, "support: "},
+        {TABLES "--support other.nwk --prefix x", 2, NULL, "other.nwk"},
+    };
+#undef TABLES
+    CHECK_LINES(table);
+    check_near(result("w.json", "support_trees"), 2, 0); /* distinct ones */
+    assert_true(result("v.json", "support_trees") >= 1);
 }
 
 /* A network does not draw parameters: where they were estimated, it has no evidence to give. */
@@ -804,6 +844,7 @@ int main(void)
         in_scratch_folder(the_verdict_comes_first),
         in_scratch_folder(the_preset_of_the_paper),
         in_scratch_folder(all_commands_know_artree),
+        in_scratch_folder(inference_with_a_subsplit_network),
         in_scratch_folder(evidence_needs_fixed_parameters),
         in_scratch_folder(settings_files_and_quiet),
     };

@@ -102,7 +102,8 @@ static void the_table(void **state)
     (void)state;
     scratch_write("two.nwk", "(a,(b,c),d);((a,b),(c:1,d));\n");
     run_result r = evaluate("-s @a.fasta -m JC @two.nwk @t.nwk --prior-rate 2");
-    check_run(&r, "evaluate", 0, NULL, "model: JC");
+    check_run(&r, "evaluate", 0, NULL,
+              "model: JC|2 of 2 trees do not have all branch lengths|--optimise");
     double value, prior;
     int used = 0;
     assert_int_equal(strncmp(r.out, HEAD, strlen(HEAD)), 0);
@@ -110,6 +111,19 @@ static void the_table(void **state)
            &prior, &used);
     assert_true(used > 0 && r.out[strlen(HEAD) + (size_t)used] == '\0');
     check_close(prior, 5 * log(2) - 2 * 0.8, 1e-14);
+    run_free(&r);
+}
+
+/* Lengths are where the search starts: negative and missing ones do not matter. */
+static void optimise_needs_no_lengths(void **state)
+{
+    (void)state;
+    scratch_write("negative.nwk", "(a:-1,(b:0.1,c):0.1,d:0.2);\n");
+    run_result r = evaluate("-s @a.fasta -m JC @negative.nwk --optimise --prefix @negative");
+    check_run(&r, "evaluate", 0, "\tJC\n", "note: negative branch lengths are not used");
+    run_free(&r);
+    r = evaluate("-s @a.fasta -m JC @negative.nwk");
+    check_run(&r, "evaluate", 2, NULL, "the branch length -1 is negative");
     run_free(&r);
 }
 
@@ -356,6 +370,7 @@ int main(void)
         cmocka_unit_test(golden_trees),
         cmocka_unit_test(golden_parsimony),
         cmocka_unit_test(the_table),
+        cmocka_unit_test(optimise_needs_no_lengths),
         cmocka_unit_test(the_gradient),
         cmocka_unit_test(no_gradient_of_the_impossible),
         cmocka_unit_test(many_trees),

@@ -149,8 +149,8 @@ static double density_at(const bench *b, const double *x)
     double length[EDGES], value;
     for (int e = 0; e < EDGES; e++)
         length[e] = length_scale_length(x[e]);
-    check_status(
-        likelihood_ref(&value, NULL, &b->p.alignment, NULL, &b->data.model, b->p.decision, length));
+    check_status(likelihood_ref(&value, NULL, &b->p.alignment, NULL, &b->data.block[0].model,
+                                b->p.decision, length));
     value +=
         branch_prior_log_joint(b->data.prior, length, EDGES, decisions_top_edge(b->p.decision, N));
     for (int e = 0; e < EDGES; e++)
@@ -211,7 +211,7 @@ static double joint_density(parameter_mode *q, const double *x, const double *z)
     branch_posterior_move(&q->view, z);
     branch_solver_move(q->solver, x);
     return branch_solver_density(q->solver, branch_solver_value(q->solver)) +
-           free_model_log_prior(&q->view.free, z);
+           block_parameters_log_prior(&q->view.free, z);
 }
 
 /* The gradient by lengths and parameters of the model together, signed central differences. */

@@ -198,6 +198,56 @@ static void infer_and_check(int n_taxa, const char *const *row, estimator kind)
     run_close(&r);
 }
 
+/* A subsplit network with a support of the topologies whose number is a multiple of `every`: the
+ * evidence is that of the support, and all of it where that is all topologies. */
+static void infer_with_tables(int n_taxa, const char *const *row, int every, estimator kind)
+{
+    run r;
+    double posterior[MAX_TREES], weight[MAX_TREES], log_q[MAX_TREES], inside = 0, sum = 0;
+    run_open(&r, n_taxa);
+    small_alignment_init(&r.data, n_taxa, row);
+    double exact = exact_posterior(posterior, &r.data.a, PRIOR_RATE);
+    topology_model_free(r.source.trees);
+    const topology_config config = sbn_config(0);
+    const branch_config lengths = branch_config_beside(config.kind, HIDDEN);
+    check_status(topology_model_create(&r.source.trees, &config, n_taxa, NULL));
+    int32_t given[MAX_TREES * 4];
+    size_t count = 0;
+    assert_true(n_taxa <= 7);
+    for (int i = 0; i < r.n_trees; i += every) {
+        memcpy(given + count * (size_t)(n_taxa - 3), r.all + i * (n_taxa - 3),
+               (size_t)(n_taxa - 3) * sizeof *given);
+        weight[count++] = 1;
+    }
+    check_status(topology_model_fit_begin(r.source.trees, given, weight, count));
+    check_status(topology_model_score(r.source.trees, log_q, r.all, r.n_trees));
+    for (int i = 0; i < r.n_trees; i++) {
+        inside += isfinite(log_q[i]) ? posterior[i] : 0;
+        sum += exp(log_q[i]);
+    }
+    check_near(sum, 1, 1e-12);
+    assert_true(every == 1 ? inside > 1 - 1e-12 : inside < 0.99);
+    for (int i = 0; i < r.n_trees; i++)
+        posterior[i] = isfinite(log_q[i]) ? posterior[i] / inside : 0;
+    exact += log(inside);
+    check_status(model_string_parse(&r.model, "JC", NULL, NULL));
+    check_status(target_likelihood(&r.source.goal, &r.data.a, NULL, &r.model, 10, NULL));
+    check_status(branch_model_create(&r.source.branches, &lengths, n_taxa, NULL));
+    r.source.branches->ops->initialise(r.source.branches, SEED);
+    check_status(variational_create(&r.job, &r.source, 10, kind));
+    double before = run_distance(&r, posterior).total_variation;
+    run_train(&r, 12000, 0.005, 0);
+    double after = run_distance(&r, posterior).total_variation;
+    print_message("%d taxa, every %d: total variation %.3f, then %.3f; %.3f of the posterior\n",
+                  n_taxa, every, before, after, inside);
+    assert_true(before > 0.3);
+    check_near(after, 0, 0.08 * FARTHER); /* as the network */
+    check_evidence(&r, exact, 0.4);
+    widen(r.source.branches, 0.4);
+    check_unbiased(&r, posterior, exact, 100);
+    run_close(&r);
+}
+
 static const char *const FOUR[] = {"AAG", "AAG", "CAT", "CCT"};
 static const char *const FIVE[] = {"ACGTAACGC", "ACGTAACGA", "ACTTCAGGA", "CCTTCRGNA", "CCTACAG-C"};
 static const char *const SIX[] = {"ACGTAAC", "ACGTAGC", "ACTTCAG", "CCTTCTG", "CCTACAG", "CATACAA"};
@@ -221,6 +271,13 @@ static void infers_six_taxa(void **state)
 {
     (void)state;
     infer_and_check(6, SIX, ESTIMATOR_VIMCO_GEOMETRIC);
+}
+
+static void infers_with_tables(void **state)
+{
+    (void)state;
+    infer_with_tables(5, FIVE, 1, ESTIMATOR_VIMCO_GEOMETRIC);
+    infer_with_tables(6, SIX, 17, ESTIMATOR_VIMCO_GEOMETRIC);
 }
 
 /* q against exp(-score) / Z, and all the best trees found. */
@@ -292,9 +349,9 @@ static void fits_any_distribution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(infers_four_taxa),      cmocka_unit_test(infers_five_taxa),
-        cmocka_unit_test(infers_six_taxa),       cmocka_unit_test(finds_parsimonious_trees),
-        cmocka_unit_test(fits_any_distribution),
+        cmocka_unit_test(infers_four_taxa),         cmocka_unit_test(infers_five_taxa),
+        cmocka_unit_test(infers_six_taxa),          cmocka_unit_test(infers_with_tables),
+        cmocka_unit_test(finds_parsimonious_trees), cmocka_unit_test(fits_any_distribution),
     };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
 }

@@ -180,6 +180,16 @@ static void no_files_where_none_are_taken(void **state)
     assert_non_null(strstr(d.message[0].text, "unexpected argument 'stray'"));
     options_free(&s);
     diag_free(&d);
+    /* what the shell makes of --config HKY{2,3}+G4 */
+    char name[] = "--config", first[] = "HKY2+G4", second[] = "HKY3+G4";
+    char *braces[] = {name, first, second};
+    diag_init(&d);
+    check_status(options_init(&s, INNER, &o, sizeof o));
+    assert_int_equal(options_parse(&s, 3, braces, &d), ART_ERR_USAGE);
+    assert_non_null(strstr(d.message[0].text, "unexpected argument 'HKY3+G4'"));
+    assert_non_null(strstr(d.message[0].text, "quote it"));
+    options_free(&s);
+    diag_free(&d);
 }
 
 static void values_are_printed_as_they_can_be_given(void **state)

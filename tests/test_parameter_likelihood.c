@@ -17,19 +17,11 @@ static const char *const MODELS[] = {
 };
 enum { N_MODELS = sizeof MODELS / sizeof *MODELS, MOST_EDGES = 32 };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* The prior must not matter: it is a strange one. */
 static void init(branch_posterior *p, parameter_likelihood **q, const alignment *a,
                  const char *text)
 {
-    const free_model f = free_of(text);
+    const free_model f = free_model_of(text);
     check_status(branch_posterior_init_free(p, a, NULL, &f, branch_prior_exponential(1e4)));
     check_status(parameter_likelihood_create(q, p));
 }
@@ -37,7 +29,7 @@ static void init(branch_posterior *p, parameter_likelihood **q, const alignment 
 /* Sequences that evolved on the tree of the problem, at parameters near those of the start. */
 static problem evolved(const char *text, int n_taxa, int n_sites, uint32_t seed)
 {
-    const free_model f = free_of(text);
+    const free_model f = free_model_of(text);
     problem data = problem_random(n_taxa, (size_t)n_sites, 1, seed);
     rng stream = rng_at(seed, RNG_TEST, 1, 0);
     double z[FREE_MOST];
@@ -67,7 +59,7 @@ static double reference(double *slope, const problem *data, const free_model *f,
 static void check_maximum(const parameter_likelihood *q, const problem *data, const double *length,
                           const double *z)
 {
-    const free_model *f = &q->view.free;
+    const free_model *f = &q->view.free.block[0].model;
     const int edges = data->n_edges;
     double slope[MOST_EDGES], other[FREE_MOST], aside[MOST_EDGES];
     double low[FREE_MOST], high[FREE_MOST];
@@ -110,8 +102,8 @@ static void it_is_a_maximum(void **state)
         double length[MOST_EDGES] = {0}, z[FREE_MOST];
         init(&p, &q, &data.alignment, MODELS[k]);
         memcpy(length, data.length, (size_t)data.n_edges * sizeof *length);
-        free_model_start(z, &p.free);
-        const double before = reference(NULL, &data, &p.free, length, z);
+        free_model_start(z, &p.free.block[0].model);
+        const double before = reference(NULL, &data, &p.free.block[0].model, length, z);
         check_status(parameter_likelihood_find(q, data.decision, length, z, 1e-10));
         assert_true(q->log_likelihood >= before);
         check_maximum(q, &data, length, z);
@@ -135,10 +127,10 @@ static void starts_lead_upwards(void **state)
         double length[MOST_EDGES], z[FREE_MOST];
         for (int e = 0; e < data.n_edges; e++)
             length[e] = i == 1 ? 1e-7 : i == 2 ? 3 : 0.2 * rng_exponential(&stream);
-        free_model_start(z, &p.free);
+        free_model_start(z, &p.free.block[0].model);
         for (int k = 0; k < p.free.n_free && i > 2; k++)
             z[k] *= 1 + 0.3 * rng_normal(&stream);
-        const double before = reference(NULL, &data, &p.free, length, z);
+        const double before = reference(NULL, &data, &p.free.block[0].model, length, z);
         parameter_likelihood_forget(q);
         check_status(parameter_likelihood_find(q, data.decision, length, z, 1e-8));
         assert_true(q->log_likelihood > before);
@@ -176,14 +168,14 @@ static void two_sequences_have_a_closed_form(void **state)
     const double a = log(1 - 2 * changed[TRANSITIONS] / all - changed[TRANSVERSIONS] / all);
     const double b = log(1 - 2 * changed[TRANSVERSIONS] / all);
     init(&p, &q, &data.alignment, "K80");
-    free_model_start(z, &p.free);
+    free_model_start(z, &p.free.block[0].model);
     check_status(parameter_likelihood_find(q, data.decision, length, z, 1e-12));
-    free_model_values(&kappa, &p.free, z);
+    free_model_values(&kappa, &p.free.block[0].model, z);
     check_near(kappa, 2 * a / b - 1, 1e-5);
     /* Which of the branches lead to the first two: those whose length matters. */
     double slope[3], sum = 0;
     const double aside[] = {0.1, 0.1, 0.1};
-    reference(slope, &data, &p.free, aside, z);
+    reference(slope, &data, &p.free.block[0].model, aside, z);
     for (int e = 0; e < 3; e++)
         sum += fabs(slope[e]) > 1e-6 ? length[e] : 0;
     check_near(sum, -a / 2 - b / 4, 1e-6);
@@ -207,9 +199,9 @@ static void no_change_has_no_length(void **state)
     parameter_likelihood *q;
     double z[FREE_MOST], value[FREE_COLUMNS_MOST];
     init(&p, &q, &data.alignment, "F81");
-    free_model_start(z, &p.free);
+    free_model_start(z, &p.free.block[0].model);
     check_status(parameter_likelihood_find(q, data.decision, data.length, z, 1e-10));
-    free_model_values(value, &p.free, z);
+    free_model_values(value, &p.free.block[0].model, z);
     for (int i = 0; i < 4; i++) /* slopes of 2e-3 over second derivatives of 200 */
         check_near(value[i], share[i], 1e-5);
     for (int e = 0; e < data.n_edges; e++)

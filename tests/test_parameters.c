@@ -7,6 +7,8 @@
 #include "branch/length_scale.h"
 #include "branch/parameter_mode.h"
 #include "branch/topology_evidence.h"
+#include "collapsed/parameter_stage.h"
+#include "collapsed/settings.h"
 #include "lik/likelihood.h"
 #include "subst/simulate.h"
 
@@ -29,14 +31,6 @@ static const char *const FREE[] = {
 };
 enum { N_FREE = sizeof FREE / sizeof *FREE };
 
-static free_model free_of(const char *text)
-{
-    free_model f;
-    diag d = {0};
-    check_status(free_model_parse(&f, text, NULL, NULL, &d));
-    return f;
-}
-
 /* Coordinates near those where a search starts. */
 static void some_z(double *z, const free_model *f, uint32_t number)
 {
@@ -54,7 +48,7 @@ typedef struct joint {
 
 static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
 {
-    const free_model f = free_of(model);
+    const free_model f = free_model_of(model);
     j->data = problem_random(n_taxa, (size_t)n_sites, 1, (uint32_t)seed);
     double z[FREE_MOST];
     subst_model truth;
@@ -80,14 +74,14 @@ static double density(const joint *j, const double *x, const double *z)
     const int edges = j->p.n_edges;
     double length[64], value, sum = 0;
     subst_model m;
-    free_model_at(&m, &j->p.free, z);
+    free_model_at(&m, &j->p.free.block[0].model, z);
     for (int e = 0; e < edges; e++)
         length[e] = length_scale_length(x[e]);
     check_status(
         likelihood_ref(&value, NULL, &j->data.alignment, NULL, &m, j->data.decision, length));
     for (int e = 0; e < edges; e++)
         sum += log(RATE) - RATE * length[e] + length_scale_log_jacobian(x[e]);
-    return value + sum + free_model_log_prior(&j->p.free, z);
+    return value + sum + free_model_log_prior(&j->p.free.block[0].model, z);
 }
 
 /* Signed differences of the density in every coordinate, for all models, with and without scaling
@@ -103,7 +97,7 @@ static void gradients_are_those_of_the_density(void **state)
         double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int e = 0; e < edges; e++)
             x[e] = length_scale_x(j.data.length[e] * (1 + 0.3 * (e % 3)) + 0.001);
-        some_z(z, &j.p.free, (uint32_t)k);
+        some_z(z, &j.p.free.block[0].model, (uint32_t)k);
         branch_posterior_move(&j.mode->view, z);
         branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
         branch_solver_move(j.mode->solver, x);
@@ -134,7 +128,7 @@ static void gradients_hold_with_scaling(void **state)
     double *x = malloc((size_t)edges * sizeof *x), z[FREE_MOST], by_z[FREE_MOST];
     for (int e = 0; e < edges; e++)
         x[e] = length_scale_x(0.5 + 0.1 * (e % 5));
-    some_z(z, &j.p.free, 3);
+    some_z(z, &j.p.free.block[0].model, 3);
     branch_posterior_move(&j.mode->view, z);
     branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
     branch_solver_move(j.mode->solver, x);
@@ -146,7 +140,8 @@ static void gradients_hold_with_scaling(void **state)
             z[i] = side ? before - h : before + h;
             branch_posterior_move(&j.mode->view, z);
             branch_solver_move(j.mode->solver, x);
-            value[side] = branch_solver_value(j.mode->solver) + free_model_log_prior(&j.p.free, z);
+            value[side] = branch_solver_value(j.mode->solver) +
+                          free_model_log_prior(&j.p.free.block[0].model, z);
         }
         z[i] = before;
         check_near(by_z[i], (value[0] - value[1]) / (2 * h), 1e-4 * (1 + fabs(by_z[i])));
@@ -167,7 +162,7 @@ static void gradients_hold_on_long_branches(void **state)
         double x[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int i = 0; i < edges; i++)
             x[i] = length_scale_x(i == e ? BRANCH_LONGEST : 0.1);
-        some_z(z, &j.p.free, 4);
+        some_z(z, &j.p.free.block[0].model, 4);
         branch_posterior_move(&j.mode->view, z);
         branch_solver_set(j.mode->solver, j.data.decision, j.data.length);
         branch_solver_move(j.mode->solver, x);
@@ -196,7 +191,7 @@ static void the_joint_mode_is_one(void **state)
         double length[64], z[FREE_MOST], by_x[64], by_z[FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-10));
         parameter_mode_gradient(j.mode, by_x, by_z, z);
         double covariance[FREE_MOST * FREE_MOST];
@@ -209,6 +204,28 @@ static void the_joint_mode_is_one(void **state)
     }
 }
 
+/* The log evidence of the topology at fixed parameters, by sampling. */
+static double evidence_at(const joint *j, const double *z, uint32_t number)
+{
+    subst_model m;
+    branch_posterior fixed;
+    topology_evidence *t;
+    log_mean mean = {0};
+    double length[64];
+    free_model_at(&m, &j->p.free.block[0].model, z);
+    check_status(branch_posterior_init(&fixed, &j->data.alignment, NULL, &m,
+                                       branch_prior_exponential(RATE)));
+    check_status(topology_evidence_create(&t, &fixed));
+    for (int e = 0; e < fixed.n_edges; e++)
+        length[e] = 0.1;
+    check_status(topology_evidence_mode(t, j->data.decision, length, 1e-8));
+    check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
+    topology_evidence_sample(t, &mean, (length_draws){0}, 4000, rng_at(4, RNG_TEST, 9, number));
+    topology_evidence_free(t);
+    branch_posterior_free(&fixed);
+    return log_mean_value(&mean);
+}
+
 /* log of the integral over one parameter of the evidence at fixed parameters, by the trapezoidal
  * rule over twelve standard deviations; the error of the sampled evidence at one node is far below
  * that of the joint sampling. */
@@ -219,25 +236,9 @@ static double by_quadrature(const joint *j, const double *mode, double sd)
     double value[NODES], top = -HUGE_VAL, sum = 0;
     for (int i = 0; i < NODES; i++) {
         const double z = mode[0] + (i - NODES / 2) * step;
-        subst_model m;
-        branch_posterior fixed;
-        topology_evidence *t;
-        log_mean mean = {0};
-        double length[64];
-        free_model_at(&m, &j->p.free, &z);
-        check_status(branch_posterior_init(&fixed, &j->data.alignment, NULL, &m,
-                                           branch_prior_exponential(RATE)));
-        check_status(topology_evidence_create(&t, &fixed));
-        for (int e = 0; e < fixed.n_edges; e++)
-            length[e] = 0.1;
-        check_status(topology_evidence_mode(t, j->data.decision, length, 1e-8));
-        check_status(topology_evidence_proposal(t, EVIDENCE_FULL));
-        topology_evidence_sample(t, &mean, (length_draws){0}, 4000,
-                                 rng_at(4, RNG_TEST, 9, (uint32_t)i));
-        value[i] = log_mean_value(&mean) + free_model_log_prior(&j->p.free, &z);
+        value[i] =
+            evidence_at(j, &z, (uint32_t)i) + free_model_log_prior(&j->p.free.block[0].model, &z);
         top = fmax(top, value[i]);
-        topology_evidence_free(t);
-        branch_posterior_free(&fixed);
     }
     for (int i = 0; i < NODES; i++)
         sum += exp(value[i] - top) * step;
@@ -252,7 +253,7 @@ static void check_quadrature(const char *model, int n_taxa, int n_sites, uint64_
     double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
     for (int e = 0; e < j.p.n_edges; e++)
         length[e] = 0.1;
-    free_model_start(z, &j.p.free);
+    free_model_start(z, &j.p.free.block[0].model);
     check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-8));
     check_status(parameter_mode_spread(j.mode, spread));
     branch_posterior_recentre(&j.p, z, spread);
@@ -297,7 +298,7 @@ static void proposals_agree_with_many_parameters(void **state)
         double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
         check_status(parameter_mode_spread(j.mode, spread));
         branch_posterior_recentre(&j.p, z, spread);
@@ -321,6 +322,100 @@ static void proposals_agree_with_many_parameters(void **state)
     }
 }
 
+/* The centre of the problem becomes the joint mode. */
+static void move_to_mode(joint *j)
+{
+    double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+    for (int e = 0; e < j->p.n_edges; e++)
+        length[e] = 0.1;
+    free_model_start(z, &j->p.free.block[0].model);
+    check_status(parameter_mode_find(j->mode, j->data.decision, length, z, j->p.spread, 1e-8));
+    check_status(parameter_mode_spread(j->mode, spread));
+    branch_posterior_recentre(&j->p, z, spread);
+}
+
+/* log of the determinant of a positive definite matrix [n][n], by elimination. */
+static double log_determinant(const double *matrix, int n)
+{
+    double a[FREE_MOST * FREE_MOST], sum = 0;
+    memcpy(a, matrix, (size_t)(n * n) * sizeof *a);
+    for (int i = 0; i < n; i++) {
+        sum += log(a[i * n + i]);
+        for (int r = i + 1; r < n; r++)
+            for (int c = n - 1; c >= i; c--)
+                a[r * n + c] -= a[r * n + i] / a[i * n + i] * a[i * n + c];
+    }
+    return sum;
+}
+
+/* What the parameters add to the log evidence of a topology: (n/2) log 2 pi + log |S| / 2 + log
+ * prior, nothing without free parameters; and it brings the evidence at the centre near the
+ * integral over the parameter. */
+static void the_term_of_the_parameters(void **state)
+{
+    (void)state;
+    for (int k = 0; k < N_FREE; k++) {
+        joint j;
+        joint_init(&j, FREE[k], 10, 500, 51 + (uint64_t)k);
+        move_to_mode(&j);
+        const int n = j.p.free.n_free;
+        /* Two factorisations of at most 10 x 10 numbers. */
+        check_near(j.p.parameter_term,
+                   0.5 * n * log(2 * acos(-1)) + 0.5 * log_determinant(j.p.spread, n) +
+                       block_parameters_log_prior(&j.p.free, j.p.centre),
+                   1e-9);
+        joint_free(&j);
+    }
+    joint one;
+    joint_init(&one, "K80", 5, 500, 4);
+    move_to_mode(&one);
+    /* A normal distribution is that near to the posterior of kappa from 500 sites; the term itself
+     * is -1.5. */
+    check_near(evidence_at(&one, one.p.centre, 100) + one.p.parameter_term,
+               by_quadrature(&one, one.p.centre, sqrt(one.p.spread[0])), 0.05);
+    assert_true(fabs(one.p.parameter_term) > 0.5);
+    joint_free(&one);
+    problem data = problem_random(5, 20, 1, 3);
+    branch_posterior fixed;
+    subst_model jc = model_of("JC", NULL);
+    check_status(
+        branch_posterior_init(&fixed, &data.alignment, NULL, &jc, branch_prior_exponential(RATE)));
+    assert_true(fixed.parameter_term == 0);
+    branch_posterior_free(&fixed);
+    problem_free(&data);
+}
+
+/* A stage that is interrupted ends with what it has: at once where the search started, later at a
+ * fit; and it says that it is done. */
+static void an_interrupted_stage_ends(void **state)
+{
+    (void)state;
+    const search_settings search = collapsed_defaults(8).search;
+    for (int pieces = 0; pieces < 3; pieces++) {
+        joint j;
+        parameter_stage *s;
+        interrupt stop;
+        double start[FREE_MOST];
+        joint_init(&j, "GTR+G4", 8, 300, 61);
+        const size_t n = (size_t)j.p.free.n_free;
+        memcpy(start, j.p.centre, n * sizeof *start);
+        interrupt_init(&stop);
+        check_status(parameter_stage_create(&s, &j.p, &j.data.alignment, NULL, &search, 1));
+        for (int i = 0; i < pieces; i++)
+            check_status(parameter_stage_advance(s, &stop));
+        assert_false(s->is_done);
+        interrupt_ask(&stop);
+        check_status(parameter_stage_advance(s, &stop));
+        assert_true(s->is_done);
+        assert_int_equal(memcmp(start, j.p.centre, n * sizeof *start) == 0, pieces == 0);
+        for (size_t i = 0; i < n; i++)
+            assert_true(isfinite(j.p.centre[i]) && j.p.spread[i * n + i] > 0);
+        assert_true(isfinite(j.p.parameter_term));
+        parameter_stage_free(s);
+        joint_free(&j);
+    }
+}
+
 /* Derivatives of a reference tree serve its neighbours: the evidence stays unbiased, and most of
  * the effective draws are kept. */
 static void a_reference_serves_other_trees(void **state)
@@ -335,7 +430,7 @@ static void a_reference_serves_other_trees(void **state)
         double mixed[64 * FREE_MOST], own[FREE_MOST * FREE_MOST];
         for (int e = 0; e < j.p.n_edges; e++)
             length[e] = 0.1;
-        free_model_start(z, &j.p.free);
+        free_model_start(z, &j.p.free.block[0].model);
         check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
         check_status(parameter_mode_spread(j.mode, spread));
         branch_posterior_recentre(&j.p, z, spread);
@@ -375,6 +470,8 @@ int main(void)
         cmocka_unit_test(the_joint_mode_is_one),
         cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
         cmocka_unit_test(proposals_agree_with_many_parameters),
+        cmocka_unit_test(the_term_of_the_parameters),
+        cmocka_unit_test(an_interrupted_stage_ends),
         cmocka_unit_test(a_reference_serves_other_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,7 @@ static const struct kind {
     const char *name, *command, *options;
 } KINDS[] = {
     {"infer", "infer --method vbpi", TRAINING},
+    {"tables", "infer --method vbpi --density sbn", TRAINING},
     {"parsimony", "parsimony --method annealing", TRAINING},
     {"search", "parsimony --method search", "--hits 300 --starts 400 --ratchet 2 --max-trees 300"},
     {"collapsed", "infer",
@@ -127,9 +128,10 @@ static void arguments(const char *out[MAX_ARGUMENTS], const place *p, const char
         kind++;
     const int has_steps = strcmp(kind->command, "infer") == 0 || strstr(extra, "--steps");
     const int trains = strcmp(command, "search") != 0;
-    snprintf(words, sizeof words, "%s -s %s --prefix %s %s %s %s %s", kind->command, p->alignment,
-             p->prefix, kind->options,
-             trains ? "--hidden 8 --heads 2 --evidence-repeats 3 --posterior-sample 50" : "",
+    const int network = trains && strcmp(command, "tables") != 0;
+    snprintf(words, sizeof words, "%s -s %s --prefix %s %s %s %s %s %s", kind->command,
+             p->alignment, p->prefix, kind->options, network ? "--hidden 8 --heads 2" : "",
+             trains ? "--evidence-repeats 3 --posterior-sample 50" : "",
              trains && !has_steps ? STEPS : "", extra);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) {
         assert_true(n < MAX_ARGUMENTS - 1);
@@ -324,8 +326,8 @@ static void any_number_of_threads(void **state)
     static const struct {
         const char *command, *threads;
     } table[] = {
-        {"infer", "-T 2"},     {"infer", "-T 4"},      {"parsimony", "-T 2"}, {"search", "-T 3"},
-        {"collapsed", "-T 3"}, {"parameters", "-T 2"}, {"average", "-T 2"},
+        {"tables", "-T 2"}, {"infer", "-T 2"},     {"infer", "-T 4"},      {"parsimony", "-T 2"},
+        {"search", "-T 3"}, {"collapsed", "-T 3"}, {"parameters", "-T 2"}, {"average", "-T 2"},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         place one, more;
@@ -396,6 +398,13 @@ static void killed_and_resumed(void **state)
 {
     (void)state;
     check_kills("infer", 40, 200, 17);
+}
+
+/* The first pieces look for the support. */
+static void tables_killed_and_resumed(void **state)
+{
+    (void)state;
+    check_kills("tables", 20, 200, 26);
 }
 
 static void parsimony_killed_and_resumed(void **state)
@@ -847,6 +856,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads),
         cmocka_unit_test(killed_and_resumed),
+        cmocka_unit_test(tables_killed_and_resumed),
         cmocka_unit_test(parsimony_killed_and_resumed),
         cmocka_unit_test(search_killed_and_resumed),
         cmocka_unit_test(killed_at_any_instant),

@@ -132,7 +132,7 @@ static void the_way_of_the_table(void **state)
     tell(&s, &plan, FEW);
     check_both(&s);
     assert_string_equal(word(&s, "way"), "table");
-    expect(s.said, "The posterior is concentrated (the search came to an end): a table of ");
+    expect(s.said, "The posterior is concentrated (the search finished): a table of ");
     expect(s.said, "\nround 1: ");
     assert_int_equal(json_array_size(json_object_get(s.results, "rounds")), 1);
     check_near(number(&s, "trees_met_share"), 1, 0);
@@ -176,7 +176,7 @@ static void the_way_of_chains(void **state)
     check_both(&s);
     assert_string_equal(word(&s, "way"), "chains");
     expect(s.said, "The posterior is diffuse (after ");
-    expect(s.said, " trees the search had not come to an end): Markov chains over topologies");
+    expect(s.said, " trees the search had not finished), so Markov chains over topologies");
     expect(s.said, "\nchains, round 1: 8 blocks each; split frequencies of the chains differ by ");
     expect(s.said, "\nchains, round 2: 16 blocks each; split frequencies of the chains differ by ");
     expect(s.said, " independent trees; log evidence about -");
@@ -194,7 +194,7 @@ static void the_way_of_chains(void **state)
     plan.collapsed.route.table_taxa = 7;
     tell(&s, &plan, MANY);
     check_both(&s);
-    expect(s.said, "8 taxa are too many for a table (more than 7): Markov chains");
+    expect(s.said, "8 taxa are too many for a table (more than 7), so Markov chains");
     story_free(&s);
 }
 

@@ -6,6 +6,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "density/factory.h"
 #include "density/sbn/sbn.h"
 
 #include <math.h>
@@ -52,7 +53,7 @@ static void sums_to_one(void **state)
             double expected;
             exact_tree(decision, i, n);
             double log_q = sbn_log_q(b, decision, &s);
-            check_status(sbn_reference(&expected, b, decision));
+            check_status(sbn_reference(&expected, b, decision, -INFINITY));
             if (isinf(expected))
                 assert_true(isinf(log_q) && log_q < 0);
             else
@@ -109,10 +110,39 @@ static void draws_follow_log_q(void **state)
     }
 }
 
-/* d log q / d logit against signed central differences, random coefficients of either sign. */
-static void gradient(void **state)
+/* With a floor the probability is the definition's, of every tree, and no tree has less than
+ * without one. */
+static void floored_by_the_definition(void **state)
 {
     (void)state;
+    for (int n = 4; n <= 7; n++) {
+        sbn *b = random_network(n, 4, 1);
+        sbn_scratch exact, floored;
+        int raised = 0;
+        check_status(sbn_scratch_init(&exact, n));
+        check_status(sbn_scratch_init(&floored, n));
+        floored.log_floor = log(0.2);
+        for (int i = 0; i < exact_trees(n); i++) {
+            int32_t decision[MOST_TAXA];
+            double expected;
+            exact_tree(decision, i, n);
+            check_status(sbn_reference(&expected, b, decision, floored.log_floor));
+            const double is = sbn_log_q(b, decision, &floored);
+            check_near(is, expected, 1e-12 * (1 + fabs(expected)));
+            assert_true(is >= sbn_log_q(b, decision, &exact) - 1e-12);
+            raised += is > sbn_log_q(b, decision, &exact) + 1e-12;
+        }
+        assert_true(raised > 0);
+        sbn_scratch_free(&exact);
+        sbn_scratch_free(&floored);
+        sbn_free(b);
+    }
+}
+
+/* d log q / d logit against signed central differences, random coefficients of either sign; with a
+ * floor also of trees outside the support. */
+static void check_gradient(double log_floor)
+{
     enum { TREES = 5 };
     const double h = 1e-5;
     for (int n = 4; n <= 8; n++) {
@@ -125,15 +155,19 @@ static void gradient(void **state)
         rng trees = rng_at(5, RNG_TEST, (uint32_t)n, 0), r = rng_at(6, RNG_TEST, 0, 0);
         assert_non_null(block);
         check_status(sbn_scratch_init(&s, n));
+        s.log_floor = log_floor;
         for (size_t i = 0; i < count; i++)
             logit[i] = rng_normal(&r);
         sbn_softmax(b, logit);
+        if (isfinite(log_floor)) /* others than those of the support */
+            trees = rng_at(7, RNG_TEST, (uint32_t)n, 0);
         for (int i = 0; i < TREES; i++) { /* the trees of the support */
             exact_tree(decision[i], (int)rng_below(&trees, (uint32_t)exact_trees(n)), n);
             c[i] = rng_normal(&r);
             double log_q = sbn_log_q(b, decision[i], &s);
             sbn_add_counts(counts, c[i], log_q, s.entry, &s);
         }
+        sbn_drop_floored(counts, b, log_floor);
         sbn_softmax_gradient(grad, b, counts);
         for (size_t k = 0; k < count; k += 1 + count / 40) {
             double value[2] = {0, 0}, at = logit[k];
@@ -151,6 +185,13 @@ static void gradient(void **state)
         sbn_free(b);
         free(block);
     }
+}
+
+static void gradient(void **state)
+{
+    (void)state;
+    check_gradient(-INFINITY);
+    check_gradient(log(0.1)); /* some factors are below it, most are not */
 }
 
 /* The objective never decreases, with and without a prior; and at every step the sum is 1. */
@@ -360,6 +401,14 @@ static void golden_softmax(void **state)
     sbn_softmax(b, logit);
     check_trees(b, golden, "softmax", &set.names);
     check_status(sbn_scratch_init(&s, 8));
+    s.log_floor = log(PUBLISHED_FLOOR);
+    json_array_foreach(json_object_get(golden, "floored"), i, item)
+    {
+        int32_t decision[5];
+        golden_tree(decision, json_string_value(json_object_get(item, "tree")), &set.names);
+        check_near(sbn_log_q(b, decision, &s), golden_number(item, "log_q"), 1e-9);
+    }
+    s.log_floor = -INFINITY;
     for (i = 0; i < set.count; i++)
         total += set.weight[i];
     for (i = 0; i < set.count; i++) {
@@ -668,6 +717,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_to_one),
         cmocka_unit_test(draws_follow_log_q),
+        cmocka_unit_test(floored_by_the_definition),
         cmocka_unit_test(gradient),
         cmocka_unit_test(em_increases),
         cmocka_unit_test(golden_small),

@@ -43,6 +43,12 @@ static const char *said(const diag *d)
 
 #define NEXUS(table, trees) "#NEXUS\nbegin trees;\n translate " table ";\n" trees "end;\n"
 #define TABLE               "1 a, 2 b, 3 c, 4 d"
+/* Three TAXA blocks, and trees as Mesquite writes them. */
+#define LINKED(link, newick)                                                                    \
+    "#NEXUS\nBEGIN TAXA; TITLE Plants; DIMENSIONS NTAX=3; TAXLABELS x y z; END;\n"              \
+    "BEGIN TAXA; TITLE the_beasts; TAXLABELS a b c d; END;\n"                                   \
+    "BEGIN TAXA; TITLE Beasts; TAXLABELS a b c d; END;\nBEGIN TREES; " link " tree t = " newick \
+    ";\nEND;\n"
 
 /* The cases of the table of bad inputs that concern trees, by their numbers. accept: how many
  * trees are read; -1: refused. words: what the messages must contain, all of them; without
@@ -109,7 +115,9 @@ static const struct bad_input {
      .words = {":1:6: error:", "1 node(s)", "extra pair of parentheses"}},
     {108, -1, "((a,b,(c,d)));", .words = {":1:1: error:", "1 node(s) with a single child"}},
     {108, -1, "(a,b,(c));", .words = {"single child"}},
-    {94, -1, "(a,b,(Gink\ngo,d));", .words = {":2:1: error: 'Gink'", "'go'", "join the lines"}},
+    {94, 1, "(a,b,(Gink\ngo,d));", .words = {":1:7: note: a name goes on", "'Ginkgo'"}},
+    {94, -1, "(a,b,(Gink \ngo,d));", .words = {":2:1: error:", "found 'go'", "quotes"}},
+    {94, -1, "(a,b,('Gink'\ngo,d));", .words = {":2:1: error:", "found 'go'", "quotes"}},
     {109, -1, "(a,b,(c,d));\n(a,b,(c,c));",
      .words = {":2:9: error: taxon 'c' occurs twice", "'d' of the first"}},
     {109, -1, "(a,b,(c,d));\n(a,b,(x,y));",
@@ -148,10 +156,41 @@ static const struct bad_input {
     {110, -1,
      NEXUS(TABLE, "tree x = (1,2,(3,4));") "begin trees; translate 2 c; tree y = (1,2,(3,4)); end;",
      .words = {":5:24: error:", "'2' stood for another taxon", "separate files"}},
+    {110, 1, LINKED("link taxa = Beasts;", "(1,2,(3,4))"), .words = {NULL},
+     .options = {.taxa_from = "?"}},
+    {110, 1, LINKED("title t; LINK CHARACTERS = x  TAXA = 'the BEASTS';", "(a,b,(c,4))"),
+     .words = {NULL}, .options = {.taxa_from = "?"}},
+    {110, 1, LINKED("", "(a,b,(c,d))"), .words = {NULL}},
+    {110, -1, LINKED("", "(1,2,(3,4))"), .words = {"taxon '1' of the tree is not in the list"}},
+    {110, -1, LINKED("link taxa = plants;", "(a,b,(c,d))"),
+     .words = {"taxon 'a' of the tree is not in the list"}},
+    {110, -1, LINKED("link taxa = fungi;", "(a,b,(c,d))"),
+     .words = {":5:26: error: no TAXA block before this has the title 'fungi'",
+               "'Plants', 'the_beasts', 'Beasts'", "correct LINK"}},
+    {110, -1, LINKED("link taxa beasts;", "(a,b,(c,d))"), .words = {"expected '='", "LINK TAXA ="}},
+    {110, -1, LINKED("link taxa = ;", "(a,b,(c,d))"), .words = {"expected the title of a block"}},
+    {110, -1,
+     LINKED("link taxa = beasts;",
+            "(1,2,(3,4))") "begin trees; link taxa=plants; tree u = (1,2,3); end;",
+     .words = {"are of the taxa 'plants'", "separate files"}},
+    {110, -1,
+     "#NEXUS begin taxa; title a b; taxlabels a b c; end; begin trees; tree x = (a,b,c); end;",
+     .words = {"expected ';' at the end of TITLE, found 'b'", "quotes"}},
+    {110, 1,
+     "#NEXUS begin taxa; taxlabels a b c; end; begin trees; link taxa=t; tree x = (1,2,3); end;",
+     .words = {"note: no TAXA block before this has the title 't'; the only one"}},
+    {110, -1,
+     "#NEXUS begin taxa; title x; taxlabels a b c; end; begin taxa; title X; taxlabels b c d; end; "
+     "begin trees; link taxa=x; tree x = (1,2,3); end;",
+     .words = {"2 TAXA blocks have the title 'x'", "different titles"}},
     {111, -1, NEXUS(TABLE, "tree x = (1,2,(3,4));"), .words = {"no weight", "[&W w]"},
      .name = "x.trprobs"},
     {111, -1, "[&W 1](a,b,(c,d));\n(a,b,(c,d));", .words = {"this tree has no weight"}},
-    {111, -1, "(a,b,(c,d));\n[&W 1](a,b,(c,d));", .words = {"this tree has a weight"}},
+    {111, -1, "(a,b,(c,d));\n[&W 1](a,b,(c,d));",
+     .words = {":1:1: error: this tree has no weight"}},
+    {111, 3, "[&W 5](a,b,(c,d));(a,b,(c,d));\n[&W 1](a,c,(b,d));",
+     .words = {":1:19: note: 1 of 3 trees has no weight", "count 1"}},
+    {111, -1, "[&W 5](a,b,(c,d));(a,b,(c,d));", .words = {"no weight"}, .name = "x.trprobs"},
     {111, -1, "[&W -0.5](a,b,(c,d));", .words = {":1:1: error: the weight '-0.5'"}},
     {111, -1, "[&W nan](a,b,(c,d));", .words = {"the weight 'nan'"}},
     {111, -1, "[&W 1/0](a,b,(c,d));", .words = {"the weight '1/0'"}},

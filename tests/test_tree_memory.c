@@ -85,8 +85,9 @@ static void every_allocation_may_fail(void **state)
         scratch_write("a.nwk", "(a:1,'b''s':1,(c:1,(d:1,e:1):1):4);((a,c),(('b''s',d),e));"),
         scratch_write("b.nex", "#NEXUS begin trees; translate 1 d, 2 c, 3 'b''s', 4 a, 5 e;"
                                "tree x = [&W 1] (1:1,4:1,(2:1,(3:1,5:1):1):7); end;"),
-        scratch_write("c.nex", "#NEXUS begin taxa; taxlabels a 'b''s' c d e; end;"
-                               "begin trees; tree x = (1,2,(3,(4,5))); end;"),
+        scratch_write("c.nex", "#NEXUS begin taxa; title t; taxlabels a 'b''s' c d e; end;"
+                               "begin taxa; title u; taxlabels v w; end;"
+                               "begin trees; link taxa=t; tree x = (1,2,(3,(4,5))); end;"),
         scratch_write("d.nwk", "(a:1,('b''s':1,x:1):1,c:1,(d:1,e:1):1);"),
     };
     long k = 0, before, refused = 0;

@@ -31,7 +31,7 @@ static void init(branch_posterior *p, problem *data, const char *text, double ra
 }
 
 /* Optimises all trees of the problem from its lengths, or from others. */
-static void optimise(optimum_job *job, double *length, const branch_posterior *p,
+static void optimise(optimum_job *job, double *length, double *z, const branch_posterior *p,
                      const problem *data, optimum_kind kind, int n_threads)
 {
     pool *threads;
@@ -40,7 +40,8 @@ static void optimise(optimum_job *job, double *length, const branch_posterior *p
     check_status(tree_optimum_create(&t, p, kind, threads));
     for (int k = 0; k < TREES; k++)
         job[k] = (optimum_job){.decision = data->decision + (ptrdiff_t)k * (N_TAXA - 3),
-                               .length = length + (ptrdiff_t)k * EDGES};
+                               .length = length + (ptrdiff_t)k * EDGES,
+                               .z = z + (ptrdiff_t)k * FREE_MOST};
     tree_optimum_run(t, job, TREES);
     tree_optimum_free(t);
     pool_free(threads);
@@ -54,10 +55,10 @@ static void threads_do_not_matter(void **state)
         branch_posterior p;
         init(&p, &data, "HKY+G4", 10, 3);
         optimum_job job[2][TREES];
-        double length[2][TREES * EDGES];
+        double length[2][TREES * EDGES], z[2][TREES * FREE_MOST];
         for (int i = 0; i < 2; i++) {
             memcpy(length[i], data.length, sizeof length[i]);
-            optimise(job[i], length[i], &p, &data, (optimum_kind)kind, 1 + 2 * i);
+            optimise(job[i], length[i], z[i], &p, &data, (optimum_kind)kind, 1 + 2 * i);
         }
         for (int k = 0; k < TREES; k++) {
             check_status(job[0][k].status);
@@ -84,18 +85,18 @@ static void starts_do_not_matter(void **state)
         init(&p, &data, MODELS[m], 10, 20 + m);
         check_status(parameter_likelihood_create(&q, &p));
         optimum_job job[4][TREES];
-        double length[4][TREES * EDGES], z[FREE_MOST];
+        double length[4][TREES * EDGES], best[4][TREES * FREE_MOST], z[FREE_MOST];
         const double other[] = {(double)NAN, 0, 1000};
         for (int i = 0; i < 4; i++) {
             for (int e = 0; e < TREES * EDGES; e++)
                 length[i][e] = i ? other[i - 1] : data.length[e];
-            optimise(job[i], length[i], &p, &data, OPTIMUM_LIKELIHOOD, 1);
+            optimise(job[i], length[i], best[i], &p, &data, OPTIMUM_LIKELIHOOD, 1);
         }
         for (int k = 0; k < TREES; k++) {
             double *at = data.length + (ptrdiff_t)k * EDGES, value, before;
             subst_model model;
-            free_model_start(z, &p.free);
-            free_model_at(&model, &p.free, z);
+            free_model_start(z, &p.free.block[0].model);
+            free_model_at(&model, &p.free.block[0].model, z);
             check_status(likelihood_ref(&before, NULL, &data.alignment, NULL, &model,
                                         job[0][k].decision, at));
             assert_true(job[0][k].log_likelihood > before);
@@ -104,7 +105,7 @@ static void starts_do_not_matter(void **state)
             assert_true(job[0][k].log_likelihood > q->log_likelihood - 1e-6);
             for (int i = 0; i < 4; i++)
                 check_near(job[i][k].log_likelihood, job[0][k].log_likelihood, 1e-6);
-            free_model_at(&model, &p.free, job[0][k].z);
+            free_model_at(&model, &p.free.block[0].model, job[0][k].z);
             check_status(likelihood_ref(&value, NULL, &data.alignment, NULL, &model,
                                         job[0][k].decision, job[0][k].length));
             check_near(value, job[0][k].log_likelihood, 1e-8);
@@ -129,8 +130,8 @@ static void the_posterior_mode_is_that_of_the_density(void **state)
             init(&p, &data, MODELS[m], i ? 100 : 10, 40 + m);
             check_status(parameter_mode_create(&q, &p));
             optimum_job job[TREES];
-            double by_x[EDGES], by_z[FREE_MOST];
-            optimise(job, data.length, &p, &data, OPTIMUM_POSTERIOR, 1);
+            double by_x[EDGES], by_z[FREE_MOST], z[TREES * FREE_MOST];
+            optimise(job, data.length, z, &p, &data, OPTIMUM_POSTERIOR, 1);
             for (int k = 0; k < TREES; k++) {
                 check_status(job[k].status);
                 branch_posterior_move(&q->view, job[k].z);

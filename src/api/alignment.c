@@ -141,7 +141,8 @@ int art_maximum_likelihood(double *value, char *fitted, size_t size, size_t *len
                                              branch_prior_exponential(MODEL_PRIOR_RATE))) ||
         (status = tree_optimum_create(&optimum, &problem, OPTIMUM_LIKELIHOOD, NULL)))
         goto out;
-    optimum_job job = {.decision = file.tree.decision, .length = file.tree.length};
+    double z[FREE_MOST]; /* one block */
+    optimum_job job = {.decision = file.tree.decision, .length = file.tree.length, .z = z};
     tree_optimum_run(optimum, &job, 1);
     if ((status = job.status))
         goto out;

@@ -1,5 +1,6 @@
 #include "api/run.h"
 
+#include "api/density.h"
 #include "base/hash.h"
 #include "base/host.h"
 #include "base/mem.h"
@@ -58,7 +59,8 @@ void art_fit_defaults(art_fit_settings *s)
                             .average = FIT_AVERAGE,
                             .average_from = FIT_AVERAGE_FROM,
                             .cooling = FIT_COOLING,
-                            .counts = 1};
+                            .counts = 1,
+                            .sbn_alpha = SBN_ALPHA};
 }
 
 void art_parsimony_defaults(art_parsimony_settings *s)
@@ -157,11 +159,6 @@ static int core_end(art_run **out, run_core *c, int status, const char *kind, js
     return ART_OK;
 }
 
-static bool network_is_valid(int threads, int hidden, int heads)
-{
-    return threads >= 1 && hidden >= 1 && heads >= 1 && hidden % heads == 0;
-}
-
 static bool schedule_is_valid(int64_t steps, double rate, double decay, int64_t decay_every)
 {
     return steps >= 1 && is_within(rate, DBL_MIN, 1) && is_within(decay, DBL_MIN, 1) &&
@@ -170,7 +167,10 @@ static bool schedule_is_valid(int64_t steps, double rate, double decay, int64_t 
 
 static bool infer_is_valid(const art_infer_settings *s)
 {
-    if (!network_is_valid(s->threads, s->hidden, s->heads) || s->branch_hidden < 1 ||
+    const bool tables =
+        s->method == ART_VBPI && s->density == ART_SBN && is_within(s->floor, 0, 0.5);
+    if (s->threads < 1 || s->branch_hidden < 1 ||
+        !(tables || density_is_network(s->density, s->hidden, s->heads)) ||
         (!s->branch_prior && !is_within(s->prior_rate, DBL_MIN, 1e6)))
         return false;
     if (s->method == ART_VBPI)
@@ -194,12 +194,15 @@ static train_settings schedule(int64_t steps, double rate, double decay, int64_t
 static infer_settings infer_plan(const art_infer_settings *s, branch_prior prior, int n_taxa,
                                  int repeats)
 {
+    const topology_config trees = s->density == ART_SBN
+                                      ? sbn_config(s->floor)
+                                      : density_network(s->density, s->hidden, s->heads);
     infer_settings plan = {
         .method = s->method == ART_VBPI ? INFER_VBPI : INFER_COLLAPSED,
         .seed = s->seed,
         .prior = prior,
-        .trees = artreeformer_config(s->hidden, s->heads),
-        .branches = lognormal_config(s->branch_hidden),
+        .trees = trees,
+        .branches = branch_config_beside(trees.kind, s->branch_hidden),
         .training = schedule(s->steps, s->tree_rate, s->decay, s->decay_every),
         .particles = s->particles,
         .estimator = ESTIMATOR_VIMCO_GEOMETRIC,
@@ -224,10 +227,12 @@ static infer_settings infer_plan(const art_infer_settings *s, branch_prior prior
 static json_t *infer_identity(const art_infer_settings *s, branch_prior prior, const char *model)
 {
     char text[BRANCH_PRIOR_STRING_SIZE];
-    json_t *all =
-        json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:I}", "model", model, "method", s->method,
-                  "branch_prior", branch_prior_print(text, prior), "hidden", s->hidden, "heads",
-                  s->heads, "branch_hidden", s->branch_hidden, "seed", (json_int_t)s->seed);
+    json_t *all = json_pack("{s:s, s:i, s:s, s:i, s:i, s:I}", "model", model, "method", s->method,
+                            "branch_prior", branch_prior_print(text, prior), "density", s->density,
+                            "branch_hidden", s->branch_hidden, "seed", (json_int_t)s->seed);
+    json_t *density = s->density == ART_SBN
+                          ? json_pack("{s:f}", "floor", s->floor)
+                          : json_pack("{s:i, s:i}", "hidden", s->hidden, "heads", s->heads);
     json_t *own =
         s->method == ART_COLLAPSED
             ? json_pack("{s:f, s:i, s:I, s:f, s:I}", "se", s->standard_error, "rounds", s->rounds,
@@ -237,12 +242,39 @@ static json_t *infer_identity(const art_infer_settings *s, branch_prior prior, c
                         "anneal", (json_int_t)s->anneal_steps, "particles", s->particles,
                         "tree_rate", s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay,
                         "decay_every", (json_int_t)s->decay_every);
-    if (all && (!own || json_object_update(all, own))) {
+    if (all &&
+        (!own || json_object_update(all, own) || !density || json_object_update(all, density))) {
         json_decref(all);
         all = NULL;
     }
     json_decref(own);
+    json_decref(density);
     return all;
+}
+
+/* What the run is made from; taken over by core_end. */
+static json_t *infer_data(const run_core *c, const art_infer_settings *s)
+{
+    json_t *data = dataset_identity(&c->data);
+    if (data && s->density == ART_SBN && s->support)
+        json_object_set_new(data, "support", tree_set_identity(&s->support->set));
+    return data;
+}
+
+/* The job, with the support of its tables if it was given. */
+static int make_infer_job(run_core *c, const free_model *model, infer_settings *plan,
+                          const art_infer_settings *s, art_messages *m)
+{
+    tree_set support = {0};
+    int status = ART_OK;
+    if (s->density == ART_SBN && s->support) {
+        status = density_support(&support, &s->support->set, &c->data.taxa, messages_diag(m));
+        plan->support = &support;
+    }
+    if (!status)
+        status = infer_job_create(&c->infer, &c->data, model, plan, c->threads);
+    tree_set_free(&support);
+    return status;
 }
 
 /* repeats: of the evaluation that follows ART_VBPI. */
@@ -265,7 +297,7 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
         status = branch_prior_parse(&prior, s.branch_prior, messages_diag(m));
     if (status)
         return status;
-    const infer_settings plan = infer_plan(&s, prior, a->data.n_taxa, repeats);
+    infer_settings plan = infer_plan(&s, prior, a->data.n_taxa, repeats);
     free_model_print(text, &parsed);
     status = core_create(&c, s.threads, s.seed);
     if (!status)
@@ -274,12 +306,12 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
         status = (c->model = mem_text(text, strlen(text))) ? ART_OK : ART_ERR_NOMEM;
     if (!status) {
         c->prior = prior;
-        status = infer_job_create(&c->infer, &c->data, &parsed, &plan, c->threads);
+        status = make_infer_job(c, &parsed, &plan, &s, m);
     }
     if (!status)
         c->work = infer_job_run(c->infer);
     return core_end(out, c, status, "infer", infer_identity(&s, prior, text),
-                    status ? NULL : dataset_identity(&c->data));
+                    status ? NULL : infer_data(c, &s));
 }
 
 int art_run_infer(art_run **out, const art_alignment *a, const char *model,
@@ -290,7 +322,7 @@ int art_run_infer(art_run **out, const art_alignment *a, const char *model,
 
 static bool fit_is_valid(const art_fit_settings *s)
 {
-    return network_is_valid(s->threads, s->hidden, s->heads) &&
+    return s->threads >= 1 && density_fit_is_valid(s) &&
            schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->batch >= 1 &&
            is_within(s->average, 0, 0.9999999) && s->average_from >= 0 &&
            is_within(s->cooling, 0, 1) && (s->counts == 0 || s->counts == 1);
@@ -307,17 +339,20 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
         s = *settings;
     if (!fit_is_valid(&s))
         return ART_ERR_USAGE;
+    const bool is_network = density_is_network(s.density, s.hidden, s.heads);
     fit_settings plan = {.seed = s.seed,
-                         .trees = artreeformer_config(s.hidden, s.heads),
+                         .trees = density_fit(&s),
                          .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                          .batch = s.batch,
-                         .picks = PICKS_THRESHOLD,
-                         .counts = s.counts,
-                         .stops = s.counts,
+                         .picks = is_network ? PICKS_THRESHOLD : PICKS_INDEPENDENT,
+                         .counts = is_network && s.counts,
+                         .stops = is_network && s.counts,
                          .report_every = FIT_REPORT_EVERY,
                          .truth_every = REPORT_EVERY};
-    plan.training.beta2 = FIT_BETA2;
-    plan.training.cooling = llround(s.cooling * (double)s.steps);
+    if (is_network) {
+        plan.training.beta2 = FIT_BETA2;
+        plan.training.cooling = llround(s.cooling * (double)s.steps);
+    }
     plan.training.average = s.average;
     plan.training.average_from = s.average_from;
     run_core *c = NULL;
@@ -328,17 +363,23 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
     }
     if (!status)
         c->work = fit_job_run(c->fit);
-    json_t *identity = json_pack(
-        "{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I, s:f, s:b}", "hidden", s.hidden, "heads",
-        s.heads, "seed", (json_int_t)s.seed, "steps", (json_int_t)s.steps, "batch", s.batch, "rate",
-        s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every, "average", s.average,
-        "average_from", (json_int_t)s.average_from, "cooling", s.cooling, "counts", s.counts);
+    json_t *identity = json_pack("{s:i, s:i, s:I, s:I, s:i, s:f, s:f, s:I, s:f, s:I}", "hidden",
+                                 s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
+                                 (json_int_t)s.steps, "batch", s.batch, "rate", s.rate, "decay",
+                                 s.decay, "decay_every", (json_int_t)s.decay_every, "average",
+                                 s.average, "average_from", (json_int_t)s.average_from);
+    if (identity)
+        json_object_update_new(identity, json_pack("{s:f, s:b, s:i, s:i, s:f, s:b, s:f}", "cooling",
+                                                   s.cooling, "counts", s.counts, "density",
+                                                   s.density, "sbn_method", s.sbn_method,
+                                                   "sbn_alpha", s.sbn_alpha, "sbn_zero_start",
+                                                   s.sbn_zero_start != 0, "smooth", s.smooth));
     return core_end(out, c, status, "fit", identity, tree_set_identity(&t->set));
 }
 
 static bool parsimony_is_valid(const art_parsimony_settings *s)
 {
-    return network_is_valid(s->threads, s->hidden, s->heads) &&
+    return s->threads >= 1 && density_is_network(s->density, s->hidden, s->heads) &&
            schedule_is_valid(s->steps, s->rate, s->decay, s->decay_every) && s->anneal_steps >= 0 &&
            s->particles >= 2;
 }
@@ -356,7 +397,7 @@ int art_run_parsimony(art_run **out, const art_alignment *a, const art_parsimony
         return ART_ERR_USAGE;
     parsimony_settings plan = {.seed = s.seed,
                                .gap = s.gap_is_state ? GAP_FIFTH : GAP_MISSING,
-                               .trees = artreeformer_config(s.hidden, s.heads),
+                               .trees = density_network(s.density, s.hidden, s.heads),
                                .training = schedule(s.steps, s.rate, s.decay, s.decay_every),
                                .particles = s.particles,
                                .estimator = ESTIMATOR_VIMCO_GEOMETRIC,
@@ -371,11 +412,12 @@ int art_run_parsimony(art_run **out, const art_alignment *a, const art_parsimony
         status = parsimony_job_create(&c->parsimony, &c->data, &plan, c->threads);
     if (!status)
         c->work = parsimony_job_run(c->parsimony);
-    json_t *identity = json_pack(
-        "{s:b, s:i, s:i, s:I, s:I, s:I, s:i, s:f, s:f, s:I}", "gap_is_state", s.gap_is_state != 0,
-        "hidden", s.hidden, "heads", s.heads, "seed", (json_int_t)s.seed, "steps",
-        (json_int_t)s.steps, "anneal", (json_int_t)s.anneal_steps, "particles", s.particles, "rate",
-        s.rate, "decay", s.decay, "decay_every", (json_int_t)s.decay_every);
+    json_t *identity =
+        json_pack("{s:b, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:f, s:f, s:I}", "gap_is_state",
+                  s.gap_is_state != 0, "density", s.density, "hidden", s.hidden, "heads", s.heads,
+                  "seed", (json_int_t)s.seed, "steps", (json_int_t)s.steps, "anneal",
+                  (json_int_t)s.anneal_steps, "particles", s.particles, "rate", s.rate, "decay",
+                  s.decay, "decay_every", (json_int_t)s.decay_every);
     return core_end(out, c, status, "parsimony", identity,
                     status ? NULL : dataset_identity(&c->data));
 }

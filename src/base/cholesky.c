@@ -42,19 +42,24 @@ void cholesky_backward(double *v, const double *factor, ptrdiff_t n)
     }
 }
 
-int cholesky_invert(double *inverse, const double *a, ptrdiff_t n)
+int cholesky_invert(double *inverse, const double *a, double *scratch, ptrdiff_t n)
 {
-    double factor[CHOLESKY_SMALL * CHOLESKY_SMALL], column[CHOLESKY_SMALL];
+    double *factor = scratch;
     memcpy(factor, a, (size_t)(n * n) * sizeof *factor);
     if (!cholesky_factor(factor, n))
         return 0;
-    for (ptrdiff_t k = 0; k < n; k++) {
+    for (ptrdiff_t k = 0; k < n; k++) { /* column k, as a row at first */
+        double *column = inverse + k * n;
         for (ptrdiff_t i = 0; i < n; i++)
             column[i] = i == k;
         cholesky_forward(column, factor, n);
         cholesky_backward(column, factor, n);
-        for (ptrdiff_t i = 0; i < n; i++)
-            inverse[i * n + k] = column[i];
     }
+    for (ptrdiff_t k = 0; k < n; k++)
+        for (ptrdiff_t i = 0; i < k; i++) {
+            const double below = inverse[k * n + i];
+            inverse[k * n + i] = inverse[i * n + k];
+            inverse[i * n + k] = below;
+        }
     return 1;
 }

@@ -13,8 +13,7 @@ int cholesky_factor(double *a, ptrdiff_t n);
 void cholesky_forward(double *v, const double *factor, ptrdiff_t n);
 void cholesky_backward(double *v, const double *factor, ptrdiff_t n);
 
-/* inverse [n][n] = a^-1, all of it, n at most CHOLESKY_SMALL. Returns 0 as cholesky_factor does. */
-enum { CHOLESKY_SMALL = 16 };
-int cholesky_invert(double *inverse, const double *a, ptrdiff_t n);
+/* inverse [n][n] = a^-1, all of it; scratch [n][n]. Returns 0 as cholesky_factor does. */
+int cholesky_invert(double *inverse, const double *a, double *scratch, ptrdiff_t n);
 
 #endif

@@ -14,17 +14,16 @@ enum { MOST_STEPS = 50 }; /* on one branch: bisection alone would be done by the
 int partial_store_init(partial_store *s, const branch_posterior *p, size_t count)
 {
     memset(s, 0, sizeof *s);
-    const size_t patterns = p->tiles * TILE;
+    const size_t patterns = p->total.tiles * TILE, size = p->total.partial;
     s->item = mem_zeros(count, sizeof *s->item);
-    if (p->partial && count > SIZE_MAX / sizeof(double) / p->partial)
+    if (size && count > SIZE_MAX / sizeof(double) / size)
         goto fail;
-    s->value = mem_aligned(count * p->partial, sizeof *s->value);
+    s->value = mem_aligned(count * size, sizeof *s->value);
     s->shift = mem_aligned(count * patterns, sizeof *s->shift);
     if (!s->item || !s->value || !s->shift)
         goto fail;
     for (size_t i = 0; i < count; i++)
-        s->item[i] =
-            (partial){s->value + i * p->partial, s->shift + i * patterns, 0, p->model.n_categories};
+        s->item[i] = (partial){.value = s->value + i * size, .shift = s->shift + i * patterns};
     return ART_OK;
 fail:
     partial_store_free(s);
@@ -41,21 +40,24 @@ void partial_store_free(partial_store *s)
 
 size_t partial_store_memory(const branch_posterior *p, size_t count)
 {
-    return count *
-           (p->partial * sizeof(double) + p->tiles * TILE * sizeof(int32_t) + sizeof(partial));
+    return count * (p->total.partial * sizeof(double) + p->total.tiles * TILE * sizeof(int32_t) +
+                    sizeof(partial));
 }
 
 partial partial_of_taxon(const branch_posterior *p, int32_t taxon)
 {
-    return (partial){.value = p->tip + (size_t)taxon * p->tiles * 4 * TILE, .categories = 1};
+    return (partial){.value = p->tip + (size_t)taxon * p->total.leaf, .is_leaf = 1};
 }
 
 /* Multiplies the patterns whose entries have become small by a power of two. */
-static void rescale(partial *out, size_t first, size_t tiles)
+static void rescale(partial *out, tile_span at)
 {
-    const size_t stride = (size_t)out->categories * 4;
-    for (size_t k = first * TILE; k < (first + tiles) * TILE; k++) {
-        double *row = out->value + k / TILE * stride * TILE + k % TILE, total = 0;
+    const data_block *b = at.block;
+    const size_t stride = (size_t)b->model.n_categories * (size_t)b->n_states;
+    double *value = out->value + b->first.partial;
+    int32_t *shift = out->shift + b->first.tiles * TILE;
+    for (size_t k = at.first * TILE; k < (at.first + at.tiles) * TILE; k++) {
+        double *row = value + k / TILE * stride * TILE + k % TILE, total = 0;
         for (size_t i = 0; i < stride; i++)
             total += row[i * TILE];
         if (!(total > 0 && total < PARTIAL_LOW))
@@ -63,7 +65,7 @@ static void rescale(partial *out, size_t first, size_t tiles)
         int bits = -ilogb(total);
         for (size_t i = 0; i < stride; i++)
             row[i * TILE] = ldexp(row[i * TILE], bits);
-        out->shift[k] += bits;
+        shift[k] += bits;
     }
 }
 
@@ -81,28 +83,33 @@ static void add_shifts(int32_t *restrict out, const int32_t *x, const int32_t *y
 }
 
 void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
-                       const double *py, const branch_posterior *p, size_t first, size_t tiles)
+                       const double *py, const branch_posterior *p, tile_span at)
 {
-    double *value = out->value + first * 4 * TILE * (size_t)out->categories;
-    double least = p->kernel->combine(value, partial_from(x, first, px), partial_from(y, first, py),
-                                      out->categories, tiles);
+    const data_block *b = at.block;
+    const int categories = b->model.n_categories;
+    const size_t pattern = (b->first.tiles + at.first) * TILE;
+    double *value =
+        out->value + b->first.partial + at.first * TILE * (size_t)(categories * b->n_states);
+    double least = b->kernel->combine(value, partial_from(x, b, at.first, px),
+                                      partial_from(y, b, at.first, py), categories, at.tiles);
     int low = least < PARTIAL_LOW;
     if (!(out->shifted | x->shifted | y->shifted | low))
         return;
     if (!out->shifted)
-        memset(out->shift, 0, p->tiles * TILE * sizeof *out->shift);
+        memset(out->shift, 0, p->total.tiles * TILE * sizeof *out->shift);
     out->shifted = 1;
-    add_shifts(out->shift + first * TILE, x->shifted ? x->shift + first * TILE : NULL,
-               y->shifted ? y->shift + first * TILE : NULL, tiles * TILE);
+    add_shifts(out->shift + pattern, x->shifted ? x->shift + pattern : NULL,
+               y->shifted ? y->shift + pattern : NULL, at.tiles * TILE);
     if (low)
-        rescale(out, first, tiles);
+        rescale(out, at);
 }
 
 void partial_join(partial *out, const partial *x, const double *px, const partial *y,
                   const double *py, const branch_posterior *p)
 {
     out->shifted = 0;
-    partial_join_part(out, x, px, y, py, p, 0, p->tiles);
+    for (int k = 0; k < p->n_blocks; k++)
+        partial_join_part(out, x, px, y, py, p, tile_span_of(&p->block[k], 0, SIZE_MAX));
 }
 
 int32_t partial_shift_between(const branch_posterior *p, const partial *x, const partial *y,
@@ -117,9 +124,9 @@ int branch_edge_init(branch_edge *e, const branch_posterior *p)
 {
     memset(e, 0, sizeof *e);
     e->problem = p;
-    e->coefficient = mem_aligned(p->tiles * (size_t)(1 + p->terms), TILE * sizeof(double));
-    e->growth = mem_aligned(3 * (size_t)p->terms, sizeof *e->growth);
-    e->invariant = mem_aligned(p->tiles, TILE * sizeof *e->invariant);
+    e->coefficient = mem_aligned(p->total.coefficient, sizeof *e->coefficient);
+    e->growth = mem_aligned(p->total.growth, sizeof *e->growth);
+    e->invariant = mem_aligned(p->total.tiles, TILE * sizeof *e->invariant);
     if (e->coefficient && e->growth && e->invariant)
         return ART_OK;
     branch_edge_free(e);
@@ -134,37 +141,59 @@ void branch_edge_free(branch_edge *e)
     memset(e, 0, sizeof *e);
 }
 
+size_t branch_edge_memory(const branch_posterior *p)
+{
+    return (p->total.coefficient + p->total.tiles * TILE) * sizeof(double);
+}
+
+/* The likelihoods of a block's patterns as invariant sites, scaled as the partials x and y are;
+ * NULL without +I. */
+static const double *scaled_invariant(branch_edge *e, const data_block *b)
+{
+    const size_t from = b->first.tiles * TILE;
+    if (!b->invariant || !(e->x->shifted || e->y->shifted))
+        return b->invariant;
+    for (size_t k = from; k < from + b->size.tiles * TILE; k++)
+        e->invariant[k] =
+            ldexp(e->problem->invariant[k], partial_shift_between(e->problem, e->x, e->y, k));
+    return e->invariant + from;
+}
+
 void branch_edge_set(branch_edge *e, const partial *x, const partial *y)
 {
     const branch_posterior *p = e->problem;
-    const double *invariant = p->invariant;
     e->x = x;
     e->y = y;
-    if (invariant && (x->shifted || y->shifted)) {
-        for (size_t k = 0; k < p->tiles * TILE; k++)
-            e->invariant[k] = ldexp(invariant[k], partial_shift_between(p, x, y, k));
-        invariant = e->invariant;
+    for (int k = 0; k < p->n_blocks; k++) {
+        const data_block *b = &p->block[k];
+        b->kernel->edge_likelihood(e->coefficient + b->first.coefficient,
+                                   partial_from(x, b, 0, NULL), partial_from(y, b, 0, NULL),
+                                   scaled_invariant(e, b), &b->model, b->size.tiles);
     }
-    p->kernel->edge_likelihood(e->coefficient, partial_from(x, 0, NULL), partial_from(y, 0, NULL),
-                               invariant, &p->model, p->tiles);
 }
 
-static partial_growth growth_at(branch_edge *e, double cbrt_length)
+/* How the likelihoods of a block grow along the branch, by its own length m b of it. */
+static partial_growth growth_at(branch_edge *e, const data_block *b, double cbrt_length)
 {
-    const int terms = e->problem->terms;
-    double *value = e->growth, *first = value + terms, *second = first + terms;
-    transitions_growth(value, first, second, &e->problem->model, length_scale_length(cbrt_length));
+    double *value = e->growth + b->first.growth, *first = value + b->terms;
+    double *second = first + b->terms;
+    transitions_growth(value, first, second, &b->model,
+                       b->multiplier * length_scale_length(cbrt_length));
     return (partial_growth){value, first, second};
 }
 
 double branch_edge_log_likelihood(branch_edge *e, double cbrt_length)
 {
     const branch_posterior *p = e->problem;
-    double sum = p->kernel->log_sum(e->coefficient, p->weight, growth_at(e, cbrt_length).value,
-                                    p->terms, p->tiles);
+    double sum = 0;
+    for (int k = 0; k < p->n_blocks; k++) {
+        const data_block *b = &p->block[k];
+        sum += b->kernel->log_sum(e->coefficient + b->first.coefficient, b->weight,
+                                  growth_at(e, b, cbrt_length).value, b->terms, b->size.tiles);
+    }
     if (e->x->shifted || e->y->shifted) {
         double bits = 0;
-        for (size_t k = 0; k < p->tiles * TILE; k++)
+        for (size_t k = 0; k < p->total.tiles * TILE; k++)
             bits += p->weight[k] * partial_shift_between(p, e->x, e->y, k);
         sum -= bits * M_LN2;
     }
@@ -174,8 +203,15 @@ double branch_edge_log_likelihood(branch_edge *e, double cbrt_length)
 void branch_edge_slopes(double out[2], branch_edge *e, double cbrt_length)
 {
     const branch_posterior *p = e->problem;
-    p->kernel->slopes(out, e->coefficient, p->weight, growth_at(e, cbrt_length), p->terms,
-                      p->tiles);
+    out[0] = out[1] = 0;
+    for (int k = 0; k < p->n_blocks; k++) {
+        const data_block *b = &p->block[k];
+        double own[2];
+        b->kernel->slopes(own, e->coefficient + b->first.coefficient, b->weight,
+                          growth_at(e, b, cbrt_length), b->terms, b->size.tiles);
+        out[0] += b->multiplier * own[0];
+        out[1] += b->multiplier * b->multiplier * own[1];
+    }
 }
 
 double branch_edge_inspect(branch_edge *e, branch_state *b)

@@ -17,10 +17,10 @@
 
 /* A node's partial on one side. */
 typedef struct partial {
-    double *value;
+    double *value;  /* of all blocks (data_block.h): [partial], or [leaf] of a leaf */
     int32_t *shift; /* [tiles][TILE] powers of two that value was multiplied by .. */
     int shifted;    /* .. if any; else shift is not read */
-    int categories; /* C, or 1 for a leaf */
+    int is_leaf;
 } partial;
 
 /* Partials of internal nodes, in one block. */
@@ -37,17 +37,22 @@ size_t partial_store_memory(const branch_posterior *p, size_t count);
 /* The partial of a taxon. */
 partial partial_of_taxon(const branch_posterior *p, int32_t taxon);
 
-/* The power of two of pattern k. */
+/* The power of two of pattern k of all blocks. */
 static inline int32_t partial_shift(const partial *p, size_t k)
 {
     return p->shifted ? p->shift[k] : 0;
 }
 
-/* A partial from a given tile on, together with the branch that leads to it. */
-static inline partial_operand partial_from(const partial *p, size_t tile, const double *transition)
+/* A block of a partial from a given tile of the block on, together with the transitions of the
+ * branch that leads to it, which may be NULL. */
+static inline partial_operand partial_from(const partial *p, const data_block *b, size_t tile,
+                                           const double *transition)
 {
-    return (partial_operand){p->value + tile * 4 * TILE * (size_t)p->categories, transition,
-                             p->categories};
+    const int categories = p->is_leaf ? 1 : b->model.n_categories;
+    const size_t first = p->is_leaf ? b->first.leaf : b->first.partial;
+    const size_t size = (size_t)categories * (size_t)b->n_states * TILE;
+    return (partial_operand){p->value + first + tile * size,
+                             transition ? transition + b->first.transition : NULL, categories};
 }
 
 /* out = (P x) * (Q y), with the transitions px and py: the partial at the node where the
@@ -55,21 +60,34 @@ static inline partial_operand partial_from(const partial *p, size_t tile, const 
 void partial_join(partial *out, const partial *x, const double *px, const partial *y,
                   const double *py, const branch_posterior *p);
 
-/* The same on the tiles first .. first + tiles - 1 only; out->shifted is 0 before the first of
- * them. */
-void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
-                       const double *py, const branch_posterior *p, size_t first, size_t tiles);
+/* Some tiles of a block. */
+typedef struct tile_span {
+    const data_block *block;
+    size_t first; /* of the block's tiles */
+    size_t tiles;
+} tile_span;
 
-/* The power of two of pattern k where two partials meet. Where the site may be invariant it is
- * limited, so that the likelihood as an invariant site, scaled by it, stays finite. */
+static inline tile_span tile_span_of(const data_block *b, size_t first, size_t most)
+{
+    const size_t left = b->size.tiles - first;
+    return (tile_span){b, first, left < most ? left : most};
+}
+
+/* The same on some tiles only; out->shifted is 0 before the first of all tiles. */
+void partial_join_part(partial *out, const partial *x, const double *px, const partial *y,
+                       const double *py, const branch_posterior *p, tile_span at);
+
+/* The power of two of pattern k of all blocks where two partials meet. Where the site may be
+ * invariant it is limited, so that the likelihood as an invariant site, scaled by it, stays finite.
+ */
 int32_t partial_shift_between(const branch_posterior *p, const partial *x, const partial *y,
                               size_t k);
 
 typedef struct branch_edge {
     const branch_posterior *problem;
     const partial *x, *y; /* of the last branch_edge_set */
-    double *coefficient;  /* [tiles][1 + T][TILE] */
-    double *growth;       /* [3][T] */
+    double *coefficient;  /* of all blocks (data_block.h) */
+    double *growth;       /* of all blocks */
     double *invariant;    /* [tiles][TILE], scaled as the partials are */
     branch_place place;   /* of the last branch_edge_place .. */
     double rest;          /* .. and the sum of the lengths of the other branches */
@@ -77,6 +95,7 @@ typedef struct branch_edge {
 
 int branch_edge_init(branch_edge *e, const branch_posterior *p);
 void branch_edge_free(branch_edge *e); /* safe on a zeroed one */
+size_t branch_edge_memory(const branch_posterior *p);
 
 /* The coefficients of the branch between x and y. */
 void branch_edge_set(branch_edge *e, const partial *x, const partial *y);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "branch/length_prior.h"
 #include "branch/length_scale.h"
-#include "lik/transitions.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
@@ -27,7 +26,7 @@ struct branch_moves {
     double valley;
     branch_edge edge;
     partial_store store; /* [3 + radius] */
-    double *transition;  /* [NNI_BRANCHES][edge_terms] */
+    double *transition;  /* [NNI_BRANCHES][transition], of all blocks */
     move_branch branch[NNI_BRANCHES];
     int32_t node[NNI_BRANCHES]; /* of the last interchange */
     branch_state moved;         /* the branch of a subtree move, before it is inserted anywhere */
@@ -58,12 +57,12 @@ int branch_moves_create(branch_moves **out, const branch_posterior *p, int radiu
     if ((status = branch_edge_init(&m->edge, p)) ||
         (status = partial_store_init(&m->store, p, (size_t)radius + 3)))
         goto out;
-    m->transition = mem_aligned(NNI_BRANCHES * (size_t)p->edge_terms, sizeof *m->transition);
+    m->transition = mem_aligned(NNI_BRANCHES * p->total.transition, sizeof *m->transition);
     status = m->transition ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
     for (int i = 0; i < NNI_BRANCHES; i++)
-        m->branch[i].transition = m->transition + (size_t)i * (size_t)p->edge_terms;
+        m->branch[i].transition = m->transition + (size_t)i * p->total.transition;
     *out = m;
     return ART_OK;
 out:
@@ -83,8 +82,7 @@ void branch_moves_free(branch_moves *m)
 
 size_t branch_moves_memory(const branch_posterior *p, int radius)
 {
-    return partial_store_memory(p, (size_t)radius + 3) +
-           p->tiles * TILE * (size_t)(p->terms + 2) * sizeof(double);
+    return partial_store_memory(p, (size_t)radius + 3) + branch_edge_memory(p);
 }
 
 void branch_moves_begin(branch_moves *m, const branch_solver *s)
@@ -148,7 +146,8 @@ static double take_all(branch_moves *m)
 
 static void set_transition(branch_moves *m, move_branch *b)
 {
-    transitions_fill(b->transition, &m->problem->model, length_scale_length(b->state.cbrt_length));
+    branch_posterior_transitions(b->transition, m->problem,
+                                 length_scale_length(b->state.cbrt_length));
 }
 
 static void set_branch(branch_moves *m, move_branch *b, const partial *end, branch_state state)

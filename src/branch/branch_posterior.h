@@ -1,6 +1,10 @@
 /* branch_posterior.h: the branch lengths of one topology as a statistical problem: the data, the
- * substitution model and the prior, in the form that branch_solver.h works on. It is the same
+ * substitution models and the prior, in the form that branch_solver.h works on. It is the same
  * for all topologies, is never written after init and is shared by all threads.
+ *
+ * Data and models are a list of blocks (data_block.h), one for an alignment that is not
+ * partitioned; the log-likelihood is the sum over them. Everything that is computed for a problem
+ * (likelihood, derivatives, modes, Hessians, scores of moves) adds up over its blocks.
  *
  * Branch lengths b have a prior (subst/branch_prior.h) and are handled on the scale
  * x = b^(1/3), on which their posterior is nearly normal (length_scale.h). The log density in x
@@ -10,11 +14,12 @@
  *
  * and the evidence of the topology is the integral of exp f over x > 0 (docs/collapsed.md).
  *
- * Parameters of the substitution model may be free (subst/free_model.h), with coordinates z. The
- * density is then f(x, z) = f(x) + log prior(z), with the likelihood under the model at z, and the
- * evidence is the integral over both. Topologies are compared at one z, `centre`, which is near the
- * mode for all good ones; `model` is the model there. What integrates over z has a view of the
- * problem with parameters of its own:
+ * Parameters of the substitution models and the rate multipliers of the blocks may be free
+ * (subst/block_parameters.h), with coordinates z. The density is then f(x, z) = f(x) + log
+ * prior(z), with the likelihood under the models at z, and the evidence is the integral over both.
+ * Topologies are compared at one z, `centre`, which is near the mode for all good ones; the blocks
+ * have their models there. What integrates over z has a view of the problem with parameters of its
+ * own:
  *
  *     branch_posterior view;
  *     status = branch_posterior_view(&view, &problem);        one per thread
@@ -23,33 +28,32 @@
 #ifndef BRANCH_BRANCH_POSTERIOR_H
 #define BRANCH_BRANCH_POSTERIOR_H
 
+#include "branch/data_block.h"
 #include "branch/parameter_reference.h"
 #include "branch/settings.h"
-#include "lik/partials.h"
+#include "subst/block_parameters.h"
 #include "subst/branch_prior.h"
-#include "subst/free_model.h"
 #include "seq/alignment.h"
 
 typedef struct branch_posterior {
     int n_taxa;
-    int n_edges;        /* 2N - 3 */
-    branch_prior prior; /* of the lengths */
-    subst_model model;
-    free_model free;          /* what of the model is estimated; n_free = 0 if nothing is */
-    double centre[FREE_MOST]; /* [p] z at which topologies are compared; p = free.n_free */
-    double spread[FREE_MOST * FREE_MOST]; /* [p][p] covariance of z there, for good topologies */
-    parameter_reference reference;        /* how lengths depend on z in a good topology */
-    double n_sites;                       /* the sum of the weights */
-    size_t n_patterns; /* patterns distinguished by the model, with gaps as missing data */
-    size_t tiles;      /* of TILE patterns */
-    double *tip;       /* [N][tiles][1][4][TILE] */
-    double *weight;    /* [tiles][TILE] */
-    double *invariant; /* [tiles][TILE] likelihood as an invariant site; NULL without +I */
-    uint8_t *common;   /* [tiles][TILE] set of bases that all taxa may share; NULL without +I */
-    int terms;         /* T of partials.h */
-    int edge_terms;    /* numbers of a transition in all categories */
-    size_t partial;    /* numbers of the partial of an internal node */
-    const partial_kernels *kernel;
+    int n_edges;                   /* 2N - 3 */
+    branch_prior prior;            /* of the lengths */
+    int n_blocks;                  /* K */
+    data_block *block;             /* [K] */
+    block_parameters free;         /* what is estimated; n_free = 0 if nothing is */
+    double *centre;                /* [p] z at which topologies are compared; p = free.n_free */
+    double *spread;                /* [p][p] covariance of z there, for good topologies */
+    parameter_reference reference; /* how lengths depend on z in a good topology */
+    double parameter_term;         /* see branch_posterior_parameter_term */
+    double n_sites;                /* the sum of the weights */
+    size_t n_patterns;             /* of all blocks */
+    block_sizes total;             /* of all blocks */
+    double *tip;                   /* [N][leaf] */
+    double *weight;                /* [tiles][TILE] */
+    double *invariant;   /* [tiles][TILE] likelihood as an invariant site; NULL without any +I */
+    uint8_t *common;     /* [tiles][TILE] set of states that all taxa may share; NULL likewise */
+    double *scratch;     /* [p][p] */
     branch_settings set; /* the defaults; may be changed before anything is made for the problem */
 } branch_posterior;
 
@@ -60,6 +64,16 @@ int branch_posterior_init(branch_posterior *p, const alignment *a, const int *ta
                           const subst_model *model, branch_prior prior);
 int branch_posterior_init_free(branch_posterior *p, const alignment *a, const int *taxon,
                                const free_model *model, branch_prior prior);
+
+/* The same for several blocks, whose alignments have the same taxa in the same order. ART_ERR_USAGE
+ * also if there is none, if their numbers of taxa differ, or if a multiplier is not positive. */
+typedef struct block_source {
+    const alignment *alignment;
+    const free_model *model;
+    double multiplier; /* as in parameter_block; 1 if nothing else is known */
+} block_source;
+int branch_posterior_init_blocks(branch_posterior *p, const block_source *source, int n_blocks,
+                                 bool multipliers_free, const int *taxon, branch_prior prior);
 void branch_posterior_free(branch_posterior *p); /* safe on a zeroed one */
 
 /* Makes z [p] the centre, with the covariance spread [p][p]. Only while nothing else uses the
@@ -71,15 +85,21 @@ void branch_posterior_recentre(branch_posterior *p, const double *z, const doubl
  * all good ones. 0 without free parameters. */
 double branch_posterior_parameter_term(const branch_posterior *p);
 
+/* The numbers of a partial that are not padding: what a likelihood costs, per taxon. */
+double branch_posterior_work(const branch_posterior *p);
+
 /* A view of a problem, which it borrows: the same data, parameters of its own, at first those of
  * the centre. */
 int branch_posterior_view(branch_posterior *view, const branch_posterior *p);
 void branch_posterior_view_free(branch_posterior *view); /* safe on a zeroed one */
 
-/* The parameters of a view become z [p]: its model and its likelihoods of invariant sites. */
+/* The parameters of a view become z [p]: models, multipliers, likelihoods of invariant sites. */
 void branch_posterior_move(branch_posterior *view, const double *z);
 
 /* Uses the kernels of the given level, which the machine must have, instead of the best. */
 void branch_posterior_use(branch_posterior *p, cpu_level level);
+
+/* out [transition of all blocks]: the transitions of a branch. */
+void branch_posterior_transitions(double *out, const branch_posterior *p, double length);
 
 #endif

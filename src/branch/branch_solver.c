@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "branch/length_prior.h"
 #include "branch/length_scale.h"
-#include "lik/transitions.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
@@ -32,10 +31,9 @@ static size_t n_partials(const branch_posterior *p)
 size_t branch_solver_memory(const branch_posterior *p)
 {
     const size_t nodes = (size_t)n_nodes(p);
-    const size_t per_node = sizeof(branch_state) + (size_t)p->edge_terms * sizeof(double) +
+    const size_t per_node = sizeof(branch_state) + p->total.transition * sizeof(double) +
                             2 * sizeof(partial) + 6 * sizeof(int32_t);
-    return partial_store_memory(p, n_partials(p)) + nodes * per_node +
-           p->tiles * TILE * (size_t)(p->terms + 2) * sizeof(double);
+    return partial_store_memory(p, n_partials(p)) + nodes * per_node + branch_edge_memory(p);
 }
 
 static void place_partials(branch_solver *s)
@@ -66,7 +64,7 @@ int branch_solver_create(branch_solver **out, const branch_posterior *p)
     s->branch = mem_zeros(nodes, sizeof *s->branch);
     s->down = mem_zeros(nodes, sizeof *s->down);
     s->up = mem_zeros(nodes, sizeof *s->up);
-    s->transition = mem_aligned(nodes * (size_t)p->edge_terms, sizeof *s->transition);
+    s->transition = mem_aligned(nodes * p->total.transition, sizeof *s->transition);
     if (!s->order || !s->tour || !s->branch || !s->down || !s->up || !s->transition)
         goto out;
     place_partials(s);
@@ -96,8 +94,8 @@ void branch_solver_free(branch_solver *s)
 static void set_cbrt_length(branch_solver *s, int32_t v, double cbrt_length)
 {
     s->branch[v].cbrt_length = cbrt_length;
-    transitions_fill(s->transition + (size_t)v * (size_t)s->problem->edge_terms, &s->problem->model,
-                     length_scale_length(cbrt_length));
+    branch_posterior_transitions(s->transition + (size_t)v * s->problem->total.transition,
+                                 s->problem, length_scale_length(cbrt_length));
 }
 
 /* Fills the tour: a node is entered before the nodes below it and left after them. */
@@ -173,19 +171,19 @@ void branch_solver_measure(branch_solver *s)
         s->total = branch_solver_length(s);
 }
 
-static void join_down(branch_solver *s, int32_t v, size_t first, size_t tiles)
+/* Some tiles of down[v]; of up[v]. */
+static void join_down(branch_solver *s, int32_t v, tile_span at)
 {
     const int32_t a = s->tree.child[v][0], b = s->tree.child[v][1];
     partial_join_part(&s->down[v], &s->down[a], branch_transition_at(s, a), &s->down[b],
-                      branch_transition_at(s, b), s->problem, first, tiles);
+                      branch_transition_at(s, b), s->problem, at);
 }
 
-static void join_up(branch_solver *s, int32_t v, size_t first, size_t tiles)
+static void join_up(branch_solver *s, int32_t v, tile_span at)
 {
     const int32_t above = s->tree.parent[v], sibling = topology_sibling(&s->tree, v);
     partial_join_part(&s->up[v], branch_outside(s, above), branch_transition_at(s, above),
-                      &s->down[sibling], branch_transition_at(s, sibling), s->problem, first,
-                      tiles);
+                      &s->down[sibling], branch_transition_at(s, sibling), s->problem, at);
 }
 
 /* Makes s->edge the branch above v. */
@@ -197,21 +195,26 @@ static void set_edge(branch_solver *s, int32_t v)
                           s->total - length_scale_length(s->branch[v].cbrt_length));
 }
 
-/* All of down, and of up if both are requested; a few tiles at a time, so that they stay in the
- * cache through the whole tree. */
+/* All of down, and of up if both are requested, on some tiles. */
+static void pass_tiles(branch_solver *s, int both, tile_span at)
+{
+    const branch_posterior *p = s->problem;
+    for (int i = 0; i < p->n_edges; i++)
+        if (s->order[i] >= p->n_taxa)
+            join_down(s, s->order[i], at);
+    for (int i = p->n_edges - 2; both && i >= 0; i--)
+        join_up(s, s->order[i], at);
+}
+
+/* On all tiles; a few at a time, so that they stay in the cache through the whole tree. */
 static void pass(branch_solver *s, int both)
 {
     const branch_posterior *p = s->problem;
     for (int32_t v = 1; v < n_nodes(p); v++)
         s->down[v].shifted = s->up[v].shifted = 0;
-    for (size_t first = 0; first < p->tiles; first += CHUNK) {
-        const size_t tiles = p->tiles - first < CHUNK ? p->tiles - first : CHUNK;
-        for (int i = 0; i < p->n_edges; i++)
-            if (s->order[i] >= p->n_taxa)
-                join_down(s, s->order[i], first, tiles);
-        for (int i = p->n_edges - 2; both && i >= 0; i--)
-            join_up(s, s->order[i], first, tiles);
-    }
+    for (const data_block *b = p->block; b < p->block + p->n_blocks; b++)
+        for (size_t first = 0; first < b->size.tiles; first += CHUNK)
+            pass_tiles(s, both, tile_span_of(b, first, CHUNK));
 }
 
 /* The log-likelihood, taken at the branch above v, whose two partials are current. */
@@ -267,14 +270,11 @@ static double sweep(branch_solver *s, double enough)
         if (v >= 0) {
             if (interrupt_is_due(s->stop))
                 break;
-            if (s->tree.parent[v] != 0) {
-                s->up[v].shifted = 0;
-                join_up(s, v, 0, p->tiles);
-            }
+            if (s->tree.parent[v] != 0)
+                branch_solver_join(s, v, 1);
             gain += branch_solver_improve(s, v, enough);
         } else if (~v >= p->n_taxa) {
-            s->down[~v].shifted = 0;
-            join_down(s, ~v, 0, p->tiles);
+            branch_solver_join(s, ~v, 0);
         }
     }
     return gain;
@@ -331,12 +331,15 @@ void branch_solver_set_branch(branch_solver *s, int32_t v, double cbrt_length)
 
 void branch_solver_join(branch_solver *s, int32_t v, int up)
 {
-    if (up) {
-        s->up[v].shifted = 0;
-        join_up(s, v, 0, s->problem->tiles);
-    } else {
-        s->down[v].shifted = 0;
-        join_down(s, v, 0, s->problem->tiles);
+    const branch_posterior *p = s->problem;
+    partial *out = up ? &s->up[v] : &s->down[v];
+    out->shifted = 0;
+    for (int k = 0; k < p->n_blocks; k++) {
+        const tile_span all = tile_span_of(&p->block[k], 0, SIZE_MAX);
+        if (up)
+            join_up(s, v, all);
+        else
+            join_down(s, v, all);
     }
 }
 

@@ -27,7 +27,7 @@ typedef struct branch_solver {
     int32_t *order;       /* [E] nodes, children before parents */
     int32_t *tour;        /* [2E] depth-first walk: v where it enters node v, ~v where it leaves */
     branch_state *branch; /* [nodes]; node 0 has none */
-    double *transition;   /* [nodes][edge_terms] */
+    double *transition;   /* [nodes][transition], of all blocks */
     partial *down;        /* [nodes] of what is below v, at v */
     partial *up;          /* [nodes] of what is not below v, at the upper end of v's branch */
     partial_store store;  /* memory of down and up, except down of the leaves */
@@ -43,7 +43,7 @@ typedef struct branch_solver {
 
 static inline const double *branch_transition_at(const branch_solver *s, int32_t v)
 {
-    return s->transition + (size_t)v * (size_t)s->problem->edge_terms;
+    return s->transition + (size_t)v * s->problem->total.transition;
 }
 
 /* The partial at the upper end of the branch above v; above the top node there is only taxon 0. */

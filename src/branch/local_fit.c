@@ -37,7 +37,7 @@ static int32_t n_nodes(const local_fit *l)
 size_t local_fit_memory(const branch_posterior *p)
 {
     const size_t per_node = 6 + 12 * sizeof(int32_t) + sizeof(branch_state) + 2 * sizeof(partial) +
-                            (size_t)p->edge_terms * sizeof(double);
+                            p->total.transition * sizeof(double);
     return (size_t)topology_nodes(p->n_taxa) * per_node;
 }
 
@@ -62,7 +62,7 @@ int local_fit_create(local_fit **out, branch_solver *s)
     l->edge_of = mem_zeros(nodes, sizeof *l->edge_of);
     l->scratch = mem_zeros(3 * nodes + 6, sizeof *l->scratch);
     l->moved = mem_zeros(2 * nodes, sizeof *l->moved);
-    l->transition = mem_aligned(nodes * (size_t)s->problem->edge_terms, sizeof *l->transition);
+    l->transition = mem_aligned(nodes * s->problem->total.transition, sizeof *l->transition);
     if (!l->stale || !l->touched || !l->active || !l->next || !l->stack || !l->branch ||
         !l->edge_of || !l->scratch || !l->moved || !l->transition)
         goto out;
@@ -428,7 +428,7 @@ static void renumber(const local_fit *l, void *to, const void *from, size_t size
 void local_fit_keep(local_fit *l, int32_t *decision)
 {
     branch_solver *s = l->solver;
-    const size_t nodes = (size_t)n_nodes(l), terms = (size_t)s->problem->edge_terms;
+    const size_t nodes = (size_t)n_nodes(l), terms = s->problem->total.transition;
     topology_decisions(decision, l->edge_of, &s->tree, l->scratch);
     renumber(l, l->branch, s->branch, sizeof *s->branch);
     memcpy(s->branch, l->branch, nodes * sizeof *s->branch);

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    MOST_STEPS = 200,       /* of the search in z: ten dimensions need twenty or thirty */
+    MOST_STEPS = 200,       /* of the search in z: ten dimensions need twenty or thirty .. */
+    STEPS_EACH = 20,        /* .. and for each parameter, where there are more */
     MOST_LOOKS = 3,         /* at the second derivatives, before a search ends */
     MOST_TRIALS = 20,       /* of parts of a step that do not lead uphill */
     SLOW = 8,               /* sweeps after which to look where they lead */
@@ -24,25 +25,64 @@ static const double SMALL_STEP = 0.1;    /* share of y: a Newton step of less is
 static const double LENGTH_SHARE = 0.01; /* tolerance of the lengths, as a share of that of z */
 static const double SUFFICIENT = 1e-4;   /* share of its promise that a step must keep */
 
+/* The arrays; returns how many doubles they take. */
+static size_t lay_out(parameter_likelihood *q, double *memory)
+{
+    const size_t edges = (size_t)q->view.n_edges, n = (size_t)q->view.free.n_free;
+    const struct {
+        double **part;
+        size_t size;
+    } table[] = {
+        {&q->by_length, edges},
+        {&q->start, edges},
+        {&q->earlier, edges},
+        {&q->z, n},
+        {&q->u, n},
+        {&q->slope, n},
+        {&q->low, n},
+        {&q->high, n},
+        {&q->inverse, n * n},
+        {&q->second, n * n},
+        {&q->scratch, n * n},
+        {&q->step, n},
+        {&q->from, n},
+        {&q->from_slope, n},
+        {&q->trial, n},
+        {&q->trial_z, n},
+        {&q->change, n},
+    };
+    size_t total = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (memory)
+            *table[i].part = memory + total;
+        total += table[i].size;
+    }
+    return total;
+}
+
 int parameter_likelihood_create(parameter_likelihood **out, const branch_posterior *p)
 {
     *out = NULL;
     parameter_likelihood *q = mem_zeros(1, sizeof *q);
     if (!q)
         return ART_ERR_NOMEM;
-    const size_t edges = (size_t)p->n_edges;
+    const size_t n = (size_t)p->free.n_free;
+    double *memory;
     int status;
     if ((status = branch_posterior_view(&q->view, p)) ||
         (status = branch_solver_create(&q->solver, &q->view)) ||
         (status = parameter_slopes_create(&q->slopes, &q->view)))
         goto out;
-    q->by_length = mem_zeros(3 * edges, sizeof *q->by_length);
-    status = q->by_length ? ART_OK : ART_ERR_NOMEM;
-    if (status)
+    memory = mem_zeros(lay_out(q, NULL), sizeof *memory);
+    q->is_root = mem_zeros(2 * n + 1, sizeof *q->is_root);
+    status = memory && q->is_root ? ART_OK : ART_ERR_NOMEM;
+    if (status) {
+        free(memory);
         goto out;
-    q->start = q->by_length + edges;
-    q->earlier = q->start + edges;
-    free_model_bounds(q->low, q->high, &p->free);
+    }
+    q->is_held = q->is_root + n;
+    lay_out(q, memory);
+    block_parameters_bounds(q->low, q->high, &p->free);
     for (int k = 0; k < p->free.n_free; k++)
         if ((q->is_root[k] = q->low[k] > 0)) {
             q->low[k] = pow(q->low[k], 1.5);
@@ -64,6 +104,7 @@ void parameter_likelihood_free(parameter_likelihood *q)
     parameter_slopes_free(q->slopes);
     branch_posterior_view_free(&q->view);
     free(q->by_length);
+    free(q->is_root);
     free(q);
 }
 
@@ -183,9 +224,8 @@ static int evaluate(parameter_likelihood *q, const double *u)
 {
     branch_solver *s = q->solver;
     const branch_posterior *p = &q->view;
-    double z[FREE_MOST];
+    double *z = q->trial_z;
     const int32_t top = s->tree.child[0][0];
-    model_slopes by_model;
     for (int k = 0; k < p->free.n_free; k++)
         z[k] = q->is_root[k] ? cbrt(u[k] * u[k]) : u[k];
     branch_posterior_move(&q->view, z);
@@ -197,8 +237,8 @@ static int evaluate(parameter_likelihood *q, const double *u)
     branch_edge_set(&s->edge, &s->down[top], branch_outside(s, top));
     q->log_likelihood = branch_edge_log_likelihood(&s->edge, s->branch[top].cbrt_length);
     q->evaluations++;
-    parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
-    free_model_likelihood_gradient(q->slope, &p->free, z, &by_model);
+    block_parameters_likelihood_gradient(q->slope, &p->free, z,
+                                         parameter_slopes_compute(q->slopes, q->by_length, s));
     for (int k = 0; k < p->free.n_free; k++) {
         q->slope[k] *= q->is_root[k] ? 2 / (3 * sqrt(z[k])) : 1; /* dz/du */
         q->z[k] = z[k];
@@ -224,11 +264,12 @@ void parameter_likelihood_forget(parameter_likelihood *q)
 
 /* What a step teaches, with the change y of the slopes downhill (Broyden, Fletcher, Goldfarb,
  * Shanno); nothing where phi is not concave along it. The first one also shows the size of the
- * inverse, step y / y y. */
-static void learn(parameter_likelihood *q, const double *step, const double *y)
+ * inverse, step y / y y. These are q->step and q->change. */
+static void learn(parameter_likelihood *q)
 {
+    const double *step = q->step, *y = q->change;
     const int n = q->view.free.n_free;
-    double *inverse = q->inverse, along = 0, square = 0, spread = 0, turned[FREE_MOST];
+    double *inverse = q->inverse, *turned = q->trial, along = 0, square = 0, spread = 0;
     for (int i = 0; i < n; i++) {
         along += step[i] * y[i];
         square += y[i] * y[i];
@@ -250,13 +291,14 @@ static void learn(parameter_likelihood *q, const double *step, const double *y)
                                   (turned[i] * step[j] + step[i] * turned[j]) / along;
 }
 
-/* step = inverse slope over the coordinates that are not held at an edge, none longer than
+/* q->step = inverse slope over the coordinates that are not held at an edge, none longer than
  * LONGEST_STEP and none beyond its edges; returns the gain that it promises, slope step / 2. */
-static double propose(double *step, const parameter_likelihood *q)
+static double propose(parameter_likelihood *q)
 {
+    double *step = q->step;
     const int n = q->view.free.n_free;
     double gain = 0, longest = 0;
-    int is_held[FREE_MOST];
+    int *is_held = q->is_held;
     for (int i = 0; i < n; i++)
         is_held[i] = q->slope[i] > 0 ? q->u[i] >= q->high[i] : q->u[i] <= q->low[i];
     for (int i = 0; i < n; i++) {
@@ -273,16 +315,25 @@ static double propose(double *step, const parameter_likelihood *q)
     return gain;
 }
 
-/* Goes from q->u a part of the step, uphill: all of it, or as much as a parabola through what is
+/* Where it is, with the lengths, is where trials set out. */
+static void set_out(parameter_likelihood *q)
+{
+    const size_t size = (size_t)q->view.free.n_free * sizeof *q->u;
+    memcpy(q->from, q->u, size);
+    memcpy(q->from_slope, q->slope, size);
+    keep_lengths(q);
+}
+
+/* Goes from q->u a part of q->step, uphill: all of it, or as much as a parabola through what is
  * known has its top at. *gained is what that brought, 0 if nothing of it leads uphill. promise is
  * half the slope along the step. */
-static int go_uphill(parameter_likelihood *q, double *gained, const double *step, double promise)
+static int go_uphill(parameter_likelihood *q, double *gained, double promise)
 {
     const int n = q->view.free.n_free;
     const double before = q->log_likelihood;
-    double from[FREE_MOST], u[FREE_MOST], part = 1;
-    memcpy(from, q->u, sizeof from);
-    keep_lengths(q);
+    const double *step = q->step;
+    double *from = q->from, *u = q->trial, part = 1;
+    set_out(q);
     for (int i = 0; i < MOST_TRIALS; i++) {
         for (int k = 0; k < n; k++)
             u[k] = within(from[k] + part * step[k], q->low[k], q->high[k]);
@@ -303,15 +354,15 @@ static int leave_edges(parameter_likelihood *q, double tolerance)
 {
     static const double away[] = {0.1, 0.03, 0.01};
     const double before = q->log_likelihood;
-    double from[FREE_MOST], u[FREE_MOST];
-    memcpy(from, q->u, sizeof from);
-    keep_lengths(q);
-    for (int k = 0; k < q->view.free.n_free; k++)
+    const int n = q->view.free.n_free;
+    double *from = q->from, *u = q->trial;
+    set_out(q);
+    for (int k = 0; k < n; k++)
         for (int i = 0; i < 3 && q->is_root[k]; i++) {
             const double by_ratio = q->slope[k] / (2 * from[k]);
             if (from[k] >= away[i] || by_ratio * away[i] * away[i] < tolerance)
                 continue;
-            memcpy(u, from, sizeof u);
+            memcpy(u, from, (size_t)n * sizeof *u);
             u[k] = away[i];
             if (!evaluate(q, u) && q->log_likelihood > before + tolerance)
                 return 1;
@@ -326,16 +377,13 @@ static int leave_edges(parameter_likelihood *q, double tolerance)
 static int look_again(parameter_likelihood *q, double tolerance)
 {
     const int n = q->view.free.n_free;
-    double from[FREE_MOST], u[FREE_MOST], slope[FREE_MOST], step[FREE_MOST];
-    double second[FREE_MOST * FREE_MOST], inverse[FREE_MOST * FREE_MOST];
-    int is_fixed[FREE_MOST];
-    memcpy(from, q->u, sizeof from);
-    memcpy(slope, q->slope, sizeof slope);
-    keep_lengths(q);
+    double *from = q->from, *u = q->trial, *slope = q->from_slope, *second = q->second;
+    int *is_fixed = q->is_held;
+    set_out(q);
     for (int k = 0; k < n; k++) {
         const double h = from[k] + DIFFERENCE < q->high[k] ? DIFFERENCE : -DIFFERENCE;
         is_fixed[k] = from[k] - q->low[k] < DIFFERENCE || q->high[k] - from[k] < DIFFERENCE;
-        memcpy(u, from, sizeof u);
+        memcpy(u, from, (size_t)n * sizeof *u);
         u[k] += h;
         if (!is_fixed[k] && evaluate(q, u))
             is_fixed[k] = 1;
@@ -350,24 +398,24 @@ static int look_again(parameter_likelihood *q, double tolerance)
                                                     : j == k ? 1 / PARAMETER_ROUGH
                                                              : 0;
         }
-    if (status || !cholesky_invert(inverse, second, n))
+    if (status || !cholesky_invert(q->inverse, second, q->scratch, n))
         return 0;
-    memcpy(q->inverse, inverse, sizeof inverse);
     q->is_rough = 0;
-    return propose(step, q) >= tolerance;
+    return propose(q) >= tolerance;
 }
 
 /* From q->u, which has been evaluated, to the top. */
 static int climb(parameter_likelihood *q, double tolerance)
 {
     const int n = q->view.free.n_free;
-    double step[FREE_MOST], slope[FREE_MOST], from[FREE_MOST], y[FREE_MOST], gained = 0;
+    const int most_steps = STEPS_EACH * n > MOST_STEPS ? STEPS_EACH * n : MOST_STEPS;
+    double gained = 0;
     int status = ART_OK, looks = 0;
-    for (int i = 0; i < MOST_STEPS && n > 0 && !status; i++) {
-        double promise = propose(step, q);
+    for (int i = 0; i < most_steps && n > 0 && !status; i++) {
+        double promise = propose(q);
         if (!q->is_rough && !(promise > 0)) { /* an edge cut the step: it leads downhill */
             parameter_likelihood_forget(q);
-            promise = propose(step, q);
+            promise = propose(q);
         }
         if (!(promise * (q->is_rough ? FLAT : 1) >= tolerance)) {
             if (leave_edges(q, tolerance))
@@ -376,9 +424,7 @@ static int climb(parameter_likelihood *q, double tolerance)
                 break;
             continue;
         }
-        memcpy(from, q->u, sizeof from);
-        memcpy(slope, q->slope, sizeof slope);
-        status = go_uphill(q, &gained, step, promise);
+        status = go_uphill(q, &gained, promise);
         if (status || (gained <= 0 && q->is_rough))
             break; /* rounding, or the tolerance of the lengths */
         if (gained <= 0) {
@@ -386,10 +432,10 @@ static int climb(parameter_likelihood *q, double tolerance)
             continue;
         }
         for (int k = 0; k < n; k++) {
-            step[k] = q->u[k] - from[k];
-            y[k] = slope[k] - q->slope[k];
+            q->step[k] = q->u[k] - q->from[k];
+            q->change[k] = q->from_slope[k] - q->slope[k];
         }
-        learn(q, step, y);
+        learn(q);
     }
     return status;
 }
@@ -398,7 +444,7 @@ static int climb(parameter_likelihood *q, double tolerance)
 static int begin(parameter_likelihood *q, const int32_t *decision, const double *length,
                  const double *z, double tolerance)
 {
-    double inside[FREE_MOST];
+    double *inside = q->trial;
     for (int k = 0; k < q->view.free.n_free; k++)
         inside[k] = within(q->is_root[k] ? z[k] * sqrt(z[k]) : z[k], q->low[k], q->high[k]);
     q->tolerance = tolerance;

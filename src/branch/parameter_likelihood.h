@@ -37,20 +37,28 @@ typedef struct parameter_likelihood {
     branch_posterior view; /* the problem with its own parameters; the solver's */
     branch_solver *solver;
     parameter_slopes *slopes;
-    double *by_length; /* [E] of log L at the maximum */
-    double *start;     /* [E] cube roots of lengths from which a trial step sets out */
-    double *earlier;   /* [E] what the last sweep has changed of sqrt(length) */
-    double z[FREE_MOST];
-    double u[FREE_MOST];                    /* the same: z^(3/2) of cube roots, z of others */
-    double slope[FREE_MOST];                /* of phi by u */
-    double low[FREE_MOST], high[FREE_MOST]; /* of u */
-    int is_root[FREE_MOST];                 /* which are cube roots: those that must be positive */
-    double inverse[FREE_MOST * FREE_MOST];  /* [p][p] of minus the second derivatives by u, as far
-                                               as searches have learned them .. */
-    int is_rough;                           /* .. which they have not yet */
-    double log_likelihood;                  /* phi at z */
-    double tolerance;                       /* of the lengths, in nats */
-    int evaluations;                        /* of phi, since create */
+    double *by_length;     /* [E] of log L at the maximum */
+    double *start;         /* [E] cube roots of lengths from which a trial step sets out */
+    double *earlier;       /* [E] what the last sweep has changed of sqrt(length) */
+    double *z;             /* [p] */
+    double *u;             /* [p] the same: z^(3/2) of cube roots, z of others */
+    double *slope;         /* [p] of phi by u */
+    double *low, *high;    /* [p] of u */
+    int *is_root;          /* [p] which are cube roots: those that must be positive */
+    double *inverse;       /* [p][p] of minus the second derivatives by u, as far as searches have
+                              learned them .. */
+    int is_rough;          /* .. which they have not yet */
+    double log_likelihood; /* phi at z */
+    double tolerance;      /* of the lengths, in nats */
+    int evaluations;       /* of phi, since create */
+    /* Of the search. */
+    double *second, *scratch;  /* [p][p] */
+    double *step;              /* [p] */
+    double *from, *from_slope; /* [p] u where a step or a trial sets out, and the slope there */
+    double *trial;             /* [p] u where it leads */
+    double *trial_z;           /* [p] z there */
+    double *change;            /* [p] of the slope, downhill */
+    int *is_held;              /* [p] coordinates that do not move */
 } parameter_likelihood;
 
 /* The problem is borrowed; it may have no free parameters. */

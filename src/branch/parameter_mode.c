@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    MOST_STEPS = 60,  /* of the search: BFGS in ten dimensions is done in twenty or thirty */
+    MOST_STEPS = 60,  /* of the search: BFGS in ten dimensions is done in twenty or thirty .. */
+    STEPS_EACH = 6,   /* .. and for each parameter, where there are more */
     MOST_HALVES = 12, /* of a step that does not lead uphill */
 };
 static const double LONGEST_STEP = 1;  /* of one coordinate: a factor of e, or as much in a logit */
@@ -18,24 +19,47 @@ static const double DIFFERENCE = 0.02; /* of a coordinate, for second derivative
 /* The same for those of f: the gradient is exact, so that the square of this is the error. */
 static const double FINE_DIFFERENCE = 1e-3;
 
+/* Numbers of the arrays that depend on how many lengths and parameters there are. */
+static size_t memory_size(const branch_posterior *p)
+{
+    const size_t edges = (size_t)p->n_edges, n = (size_t)p->free.n_free;
+    return 3 * edges + 2 * n * n + 7 * n;
+}
+
+static void lay_out(parameter_mode *q, double *memory)
+{
+    const size_t edges = (size_t)q->view.n_edges, n = (size_t)q->view.free.n_free;
+    q->by_length = memory;
+    q->start = q->by_length + edges;
+    q->other = q->start + edges;
+    q->inverse = q->other + edges;
+    q->scratch = q->inverse + n * n;
+    q->z = q->scratch + n * n;
+    q->slope = q->z + n;
+    q->step = q->slope + n;
+    q->from = q->step + n;
+    q->from_slope = q->from + n;
+    q->trial = q->from_slope + n;
+    q->change = q->trial + n;
+}
+
 int parameter_mode_create(parameter_mode **out, const branch_posterior *p)
 {
     *out = NULL;
     parameter_mode *q = mem_zeros(1, sizeof *q);
     if (!q)
         return ART_ERR_NOMEM;
-    const size_t edges = (size_t)p->n_edges;
+    double *memory;
     int status;
     if ((status = branch_posterior_view(&q->view, p)) ||
         (status = branch_solver_create(&q->solver, &q->view)) ||
         (status = parameter_slopes_create(&q->slopes, &q->view)))
         goto out;
-    q->by_length = mem_zeros(3 * edges, sizeof *q->by_length);
-    status = q->by_length ? ART_OK : ART_ERR_NOMEM;
+    memory = mem_zeros(memory_size(p), sizeof *memory);
+    status = memory ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
-    q->start = q->by_length + edges;
-    q->other = q->start + edges;
+    lay_out(q, memory);
     *out = q;
     return ART_OK;
 out:
@@ -57,16 +81,15 @@ void parameter_mode_free(parameter_mode *q)
 size_t parameter_mode_memory(const branch_posterior *p)
 {
     return sizeof(parameter_mode) + branch_solver_memory(p) + parameter_slopes_memory(p) +
-           3 * (size_t)p->n_edges * sizeof(double);
+           memory_size(p) * sizeof(double);
 }
 
 void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, const double *z)
 {
     const branch_posterior *p = &q->view;
     const branch_solver *s = q->solver;
-    model_slopes by_model;
     branch_solver_refresh(q->solver);
-    parameter_slopes_compute(q->slopes, q->by_length, &by_model, s);
+    const block_slopes *by = parameter_slopes_compute(q->slopes, q->by_length, s);
     const double shared = branch_prior_total_first(p->prior, branch_solver_length(s), p->n_edges);
     for (int e = 0; by_x && e < p->n_edges; e++) {
         const int32_t v = edge_node(e, p->n_taxa);
@@ -75,7 +98,7 @@ void parameter_mode_gradient(parameter_mode *q, double *by_x, double *by_z, cons
         by_x[e] = length_scale_first(x, q->by_length[e] + branch_prior_first(p->prior, b, place) +
                                             shared);
     }
-    free_model_gradient(by_z, &p->free, z, &by_model);
+    block_parameters_gradient(by_z, &p->free, z, by);
 }
 
 /* Other parameters, with the lengths that the solver has. */
@@ -91,7 +114,7 @@ static void move(parameter_mode *q, const double *z)
 void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z)
 {
     const int n = q->view.free.n_free, edges = q->view.n_edges;
-    double at[FREE_MOST], up[FREE_MOST], down[FREE_MOST];
+    double *at = q->trial, *up = q->from, *down = q->from_slope;
     memcpy(at, z, (size_t)n * sizeof *z);
     for (int k = 0; k < n; k++, mixed += edges) {
         at[k] = z[k] + FINE_DIFFERENCE;
@@ -117,17 +140,17 @@ static int evaluate(parameter_mode *q, const double *z)
     q->evaluations++;
     if (status)
         return status;
-    q->log_density = s->log_density + free_model_log_prior(&q->view.free, z);
+    q->log_density = s->log_density + block_parameters_log_prior(&q->view.free, z);
     parameter_mode_gradient(q, NULL, q->slope, z);
     memcpy(q->z, z, (size_t)q->view.free.n_free * sizeof *z);
     return isfinite(q->log_density) ? ART_OK : ART_ERR_NUMERIC;
 }
 
 /* The inverse Hessian after a step with the change y of the slopes downhill (Broyden, Fletcher,
- * Goldfarb, Shanno); unchanged where phi is not concave along the step. */
-static void update(double *inverse, const double *step, const double *y, int n)
+ * Goldfarb, Shanno); unchanged where phi is not concave along the step. turned [n] is scratch. */
+static void update(double *inverse, const double *step, const double *y, double *turned, int n)
 {
-    double along = 0, spread = 0, turned[FREE_MOST];
+    double along = 0, spread = 0;
     for (int i = 0; i < n; i++) {
         turned[i] = 0;
         for (int j = 0; j < n; j++)
@@ -160,26 +183,25 @@ static double newton_step(double *step, const double *inverse, const double *slo
     return gain;
 }
 
-/* Goes from z along the step, or a half, a quarter .. of it, uphill. */
-static int go_uphill(parameter_mode *q, const double *step, int n)
+/* Goes from z along q->step, or a half, a quarter .. of it, uphill. */
+static int go_uphill(parameter_mode *q, int n)
 {
+    const size_t size = (size_t)n * sizeof *q->z;
     const double before = q->log_density;
-    double from[FREE_MOST], slope[FREE_MOST];
-    memcpy(from, q->z, sizeof from);
-    memcpy(slope, q->slope, sizeof slope);
     double part = 1;
+    memcpy(q->from, q->z, size);
+    memcpy(q->from_slope, q->slope, size);
     for (int i = 0; i < MOST_HALVES; i++, part /= 2) {
-        double z[FREE_MOST];
         for (int k = 0; k < n; k++)
-            z[k] = from[k] + part * step[k];
-        int status = evaluate(q, z);
+            q->trial[k] = q->from[k] + part * q->step[k];
+        int status = evaluate(q, q->trial);
         if (status == ART_ERR_STOPPED)
             return status;
         if (!status && q->log_density >= before)
             return ART_OK;
     }
-    int status = evaluate(q, from); /* nowhere uphill: back to where it was */
-    memcpy(q->slope, slope, sizeof slope);
+    int status = evaluate(q, q->from); /* nowhere uphill: back to where it was */
+    memcpy(q->slope, q->from_slope, size);
     return status;
 }
 
@@ -187,25 +209,22 @@ int parameter_mode_improve(parameter_mode *q, const double *z, const double *cov
                            double tolerance, double enough)
 {
     const int n = q->view.free.n_free;
-    double inverse[FREE_MOST * FREE_MOST], step[FREE_MOST], slope[FREE_MOST], y[FREE_MOST];
-    memcpy(inverse, covariance, (size_t)(n * n) * sizeof *inverse);
+    const int most_steps = STEPS_EACH * n > MOST_STEPS ? STEPS_EACH * n : MOST_STEPS;
+    memcpy(q->inverse, covariance, (size_t)n * (size_t)n * sizeof *covariance);
     q->tolerance = tolerance;
     int status = evaluate(q, z);
-    for (int i = 0; i < MOST_STEPS && !status; i++) {
-        if (newton_step(step, inverse, q->slope, n) < enough)
+    for (int i = 0; i < most_steps && !status; i++) {
+        if (newton_step(q->step, q->inverse, q->slope, n) < enough)
             break;
-        double from[FREE_MOST];
-        memcpy(from, q->z, sizeof from);
-        memcpy(slope, q->slope, sizeof slope);
         const double before = q->log_density;
-        status = go_uphill(q, step, n);
+        status = go_uphill(q, n);
         for (int k = 0; k < n; k++) {
-            step[k] = q->z[k] - from[k];
-            y[k] = slope[k] - q->slope[k];
+            q->step[k] = q->z[k] - q->from[k];
+            q->change[k] = q->from_slope[k] - q->slope[k];
         }
         if (!status && q->log_density - before <= 0)
             break; /* no step leads uphill: rounding, or the tolerance of the lengths */
-        update(inverse, step, y, n);
+        update(q->inverse, q->step, q->change, q->trial, n);
     }
     return status;
 }
@@ -227,15 +246,15 @@ int parameter_mode_spread(parameter_mode *q, double *covariance)
 {
     const int n = q->view.free.n_free;
     const double usual = q->tolerance;
-    double z[FREE_MOST], precision[FREE_MOST * FREE_MOST], up[FREE_MOST];
-    memcpy(z, q->z, sizeof z);
+    double *z = q->trial, *precision = q->inverse, *up = q->from;
+    memcpy(z, q->z, (size_t)n * sizeof *z);
     q->tolerance = 1e-9; /* slopes are compared: the lengths must not be off */
     int status = ART_OK;
     for (int k = 0; k < n && !status; k++) {
         const double at = z[k];
         z[k] = at + DIFFERENCE;
         status = evaluate(q, z);
-        memcpy(up, q->slope, sizeof up);
+        memcpy(up, q->slope, (size_t)n * sizeof *up);
         z[k] = at - DIFFERENCE;
         if (!status)
             status = evaluate(q, z);
@@ -252,7 +271,7 @@ int parameter_mode_spread(parameter_mode *q, double *covariance)
         for (int j = 0; j < i; j++)
             precision[i * n + j] = precision[j * n + i] =
                 (precision[i * n + j] + precision[j * n + i]) / 2;
-    if (cholesky_invert(covariance, precision, n))
+    if (cholesky_invert(covariance, precision, q->scratch, n))
         return ART_OK;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)

@@ -23,14 +23,20 @@ typedef struct parameter_mode {
     branch_posterior view; /* the problem with its own parameters; the solver's */
     branch_solver *solver;
     parameter_slopes *slopes;
-    double *by_length; /* [E] */
-    double *start;     /* [E] x from which a trial step sets out */
-    double *other;     /* [E] gradient on the other side of a difference */
-    double z[FREE_MOST];
-    double slope[FREE_MOST]; /* of phi at z */
-    double log_density;      /* phi at z */
-    double tolerance;        /* of the lengths, nats */
-    int evaluations;         /* of phi, since create */
+    double *by_length;  /* [E] */
+    double *start;      /* [E] x from which a trial step sets out */
+    double *other;      /* [E] gradient on the other side of a difference */
+    double *z;          /* [p] */
+    double *slope;      /* [p] of phi at z */
+    double log_density; /* phi at z */
+    double tolerance;   /* of the lengths, nats */
+    int evaluations;    /* of phi, since create */
+    /* Of the search. */
+    double *inverse, *scratch; /* [p][p] */
+    double *step;              /* [p] */
+    double *from, *from_slope; /* [p] where the step sets out, and the slope there */
+    double *trial;             /* [p] where it leads */
+    double *change;            /* [p] of the slope, downhill */
 } parameter_mode;
 
 /* The problem, which has free parameters, is borrowed. */

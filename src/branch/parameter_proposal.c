@@ -14,8 +14,14 @@ int parameter_proposal_init(parameter_proposal *p, int n_edges, int n_free)
     memset(p, 0, sizeof *p);
     p->n_edges = n_edges;
     p->n_free = n_free;
-    p->follow = mem_zeros((size_t)n_edges * (size_t)n_free + 1, sizeof *p->follow);
-    return p->follow ? ART_OK : ART_ERR_NOMEM;
+    const size_t edges = (size_t)n_edges, n = (size_t)n_free;
+    p->follow = mem_zeros(n * (edges + 1 + 2 * n) + 1, sizeof *p->follow);
+    if (!p->follow)
+        return ART_ERR_NOMEM;
+    p->mode = p->follow + n * edges;
+    p->factor = p->mode + n;
+    p->scratch = p->factor + n * n;
+    return ART_OK;
 }
 
 void parameter_proposal_free(parameter_proposal *p)
@@ -44,7 +50,7 @@ static void set_mode(parameter_proposal *p, const double *z, const double *mixed
 
 static void set_spread(parameter_proposal *p, const double *spread)
 {
-    cholesky_invert(p->factor, spread, p->n_free);
+    cholesky_invert(p->factor, spread, p->scratch, p->n_free);
     cholesky_factor(p->factor, p->n_free);
 }
 

@@ -20,15 +20,15 @@
 #define BRANCH_PARAMETER_PROPOSAL_H
 
 #include "branch/length_proposal.h"
-#include "subst/free_model.h"
 
 typedef struct parameter_proposal {
     int n_edges, n_free;
-    double mode[FREE_MOST];
-    double factor[FREE_MOST * FREE_MOST]; /* S^-1 = factor factor^T */
-    double *follow;                       /* [p][E] B, by parameter */
-    double log_peak;                      /* log of the normal density at the mode */
-    int is_common; /* S is that of all topologies: wanted, or not positive definite of its own */
+    double *mode;    /* [p] */
+    double *factor;  /* [p][p], S^-1 = factor factor^T */
+    double *follow;  /* [p][E] B, by parameter */
+    double *scratch; /* [p][p] */
+    double log_peak; /* log of the normal density at the mode */
+    int is_common;   /* S is that of all topologies: wanted, or not positive definite of its own */
 } parameter_proposal;
 
 int parameter_proposal_init(parameter_proposal *p, int n_edges, int n_free);

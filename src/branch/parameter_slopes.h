@@ -1,5 +1,6 @@
 /* parameter_slopes.h: the derivatives of the log-likelihood of one topology by all branch lengths
- * and by every part of the substitution model, from one pass over the partials of a tree.
+ * and by every part of the substitution models and the rate multipliers of its blocks, from one
+ * pass over the partials of a tree.
  *
  * Across the branch above node v, with x = up[v], y = down[v] (branch_solver.h) and the transitions
  * P_c in category c of weight w_c, the likelihood of a pattern is
@@ -10,19 +11,19 @@
  *
  *     d log L / d P_c,ij = w_c pi_i C_c,ij,     C_c,ij = sum n / L  x_ci y_cj,
  *
- * 16 numbers for each branch and category. Those by the branch length, by the rate of a category
- * and, with the eigenvectors of Q, by Q itself follow from them (docs/parameters.md).
+ * 16 numbers for each branch and category of a block. Those by the branch length, by the rate of a
+ * category and, with the eigenvectors of Q, by Q itself follow from them (docs/parameters.md).
  *
  *     parameter_slopes *w;
  *     status = parameter_slopes_create(&w, &problem);                 one per thread
  *     branch_solver_refresh(s);
- *     parameter_slopes_compute(w, by_length, &by_model, s);
+ *     by_block = parameter_slopes_compute(w, by_length, s);
  *     parameter_slopes_free(w); */
 #ifndef BRANCH_PARAMETER_SLOPES_H
 #define BRANCH_PARAMETER_SLOPES_H
 
 #include "branch/branch_solver.h"
-#include "subst/free_model.h"
+#include "subst/block_parameters.h"
 
 typedef struct parameter_slopes parameter_slopes;
 
@@ -33,9 +34,10 @@ void parameter_slopes_free(parameter_slopes *w); /* NULL is fine */
 /* Bytes that one allocates for a problem. */
 size_t parameter_slopes_memory(const branch_posterior *problem);
 
-/* by_length [E] by edge number, at the lengths and the model of s, whose partials are all current.
- * Costs about as much as a refresh. */
-void parameter_slopes_compute(parameter_slopes *w, double *by_length, model_slopes *by_model,
-                              const branch_solver *s);
+/* by_length [E] by edge number, at the lengths and the models of s, whose partials are all current.
+ * Returns the derivatives by what each block has [K], which are w's until the next call. Costs
+ * about as much as a refresh. */
+const block_slopes *parameter_slopes_compute(parameter_slopes *w, double *by_length,
+                                             const branch_solver *s);
 
 #endif

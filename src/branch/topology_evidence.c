@@ -27,7 +27,7 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
         (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)) ||
         (n_free && (status = reference_space_init(&t->space, p->n_taxa))))
         goto out;
-    t->second = mem_zeros(edges * (edges + 5 + n_free), sizeof *t->second);
+    t->second = mem_zeros(edges * (edges + 5 + n_free) + n_free * (n_free + 2), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
@@ -37,6 +37,9 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
     t->scratch = t->draw + edges;
     t->shift = t->scratch + edges;
     t->mixed = t->shift + edges;
+    t->own = t->mixed + edges * n_free;
+    t->z = t->own + n_free * n_free;
+    t->joint_mode = t->z + n_free;
     *out = t;
     return ART_OK;
 out:
@@ -64,7 +67,8 @@ size_t topology_evidence_memory(const branch_posterior *p)
 {
     const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
     return (n_free ? parameter_mode_memory(p) : branch_solver_memory(p)) +
-           branch_hessian_memory(p) + (2 * edges + 6 + 2 * n_free) * edges * sizeof(double);
+           branch_hessian_memory(p) +
+           ((2 * edges + 6 + 2 * n_free) * edges + (3 * n_free + 3) * n_free) * sizeof(double);
 }
 
 /* The mode that the solver has found. */
@@ -124,13 +128,13 @@ static int find_joint_mode(topology_evidence *t)
     return ART_OK;
 }
 
-static void set_lengths(topology_evidence *t, evidence_shape shape, const double *z)
+static void set_lengths(topology_evidence *t, evidence_shape shape)
 {
     if (shape == EVIDENCE_DIAGONAL) {
         length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
         return;
     }
-    move(t, t->mode, z); /* draws may have moved it */
+    move(t, t->mode, t->joint_mode); /* draws may have moved it */
     branch_solver_refresh(t->solver);
     branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
@@ -138,24 +142,25 @@ static void set_lengths(topology_evidence *t, evidence_shape shape, const double
 
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
 {
-    double mode[FREE_MOST], own[FREE_MOST * FREE_MOST];
+    const branch_posterior *p = t->problem;
     int status = t->joint ? find_joint_mode(t) : ART_OK;
     if (status)
         return status;
     if (t->joint)
-        memcpy(mode, t->joint->z, sizeof mode);
-    set_lengths(t, shape, mode);
+        memcpy(t->joint_mode, t->joint->z, (size_t)p->free.n_free * sizeof *t->joint_mode);
+    set_lengths(t, shape);
     t->full_laplace = t->log_density - t->gauss.log_peak;
     if (!t->joint)
         return ART_OK;
     if (is_common(t)) {
-        parameter_reference_look_up(t->mixed, &t->problem->reference, &t->solver->tree, &t->space);
-        parameter_proposal_set_common(&t->parameters, mode, t->mixed, &t->gauss,
-                                      t->problem->spread);
+        parameter_reference_look_up(t->mixed, &p->reference, &t->solver->tree, &t->space);
+        parameter_proposal_set_common(&t->parameters, t->joint_mode, t->mixed, &t->gauss,
+                                      p->spread);
     } else {
-        move(t, t->mode, mode);
-        parameter_mode_second(t->joint, t->mixed, own, mode);
-        parameter_proposal_set(&t->parameters, mode, t->mixed, own, &t->gauss, t->problem->spread);
+        move(t, t->mode, t->joint_mode);
+        parameter_mode_second(t->joint, t->mixed, t->own, t->joint_mode);
+        parameter_proposal_set(&t->parameters, t->joint_mode, t->mixed, t->own, &t->gauss,
+                               p->spread);
     }
     t->full_laplace -= t->parameters.log_peak;
     return ART_OK;
@@ -203,7 +208,7 @@ static double propose(topology_evidence *t, rng *stream)
     if (rng_uniform(stream) < part) {
         length_prior_draw(t->draw, edges, top, p->prior, stream);
         if (t->joint)
-            free_model_draw(t->z, &p->free, stream);
+            block_parameters_draw(t->z, &p->free, stream);
         normal = normal_density(t);
     } else {
         normal = draw_normal(t, stream);
@@ -213,7 +218,7 @@ static double propose(topology_evidence *t, rng *stream)
     }
     double prior = length_prior_log_joint(p->prior, t->draw, edges, top);
     if (t->joint)
-        prior += free_model_log_prior(&p->free, t->z);
+        prior += block_parameters_log_prior(&p->free, t->z);
     return log_add(log1p(-part) + normal, log(part) + prior);
 }
 
@@ -230,7 +235,7 @@ void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws ou
             likelihood = branch_solver_value(s);
             weight = branch_solver_density(s, likelihood) - proposed;
             if (t->joint)
-                weight += free_model_log_prior(&t->problem->free, t->z);
+                weight += block_parameters_log_prior(&t->problem->free, t->z);
         } else {
             memset(t->draw, 0, (size_t)edges * sizeof *t->draw);
         }

@@ -69,7 +69,9 @@ typedef struct topology_evidence {
     double *draw;        /* [E] */
     double *scratch;     /* [E] */
     double *shift;       /* [E] of the lengths' mode with the parameters */
-    double z[FREE_MOST]; /* of the last draw */
+    double *z;           /* [p] of the last draw */
+    double *joint_mode;  /* [p] z of the joint mode */
+    double *own;         /* [p][p] second derivatives by parameters */
     double tolerance;    /* of the last mode */
     double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
     double laplace;      /* diagonal, at the centre */

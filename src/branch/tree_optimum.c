@@ -24,9 +24,9 @@ static const double EVEN[] = {10.0, 1.8};
 typedef struct worker {
     parameter_likelihood *likelihood; /* one of the two is NULL */
     parameter_mode *mode;
-    double *length; /* [E] of the search under way */
-    double z[FREE_MOST];
-    double inverse[FREE_MOST * FREE_MOST]; /* what the best one has learned of the likelihood */
+    double *length;  /* [E] of the search under way */
+    double *z;       /* [p] */
+    double *inverse; /* [p][p] what the best one has learned of the likelihood */
 } worker;
 
 struct tree_optimum {
@@ -38,9 +38,12 @@ struct tree_optimum {
 
 static int worker_init(worker *w, const branch_posterior *p, optimum_kind kind)
 {
-    w->length = mem_zeros((size_t)p->n_edges, sizeof *w->length);
+    const size_t edges = (size_t)p->n_edges, n = (size_t)p->free.n_free;
+    w->length = mem_zeros(edges + n + n * n, sizeof *w->length);
     if (!w->length)
         return ART_ERR_NOMEM;
+    w->z = w->length + edges;
+    w->inverse = w->z + n;
     return kind == OPTIMUM_LIKELIHOOD ? parameter_likelihood_create(&w->likelihood, p)
                                       : parameter_mode_create(&w->mode, p);
 }
@@ -81,6 +84,19 @@ void tree_optimum_free(tree_optimum *t)
     free(t);
 }
 
+/* to = from, parameters [p]; what the search has learned of them [p][p]. */
+static void copy_parameters(double *to, const double *from, const branch_posterior *p)
+{
+    if (p->free.n_free)
+        memcpy(to, from, (size_t)p->free.n_free * sizeof *to);
+}
+
+static void copy_learned(double *to, const double *from, const branch_posterior *p)
+{
+    const size_t n = (size_t)p->free.n_free;
+    memcpy(to, from, n * n * sizeof *to);
+}
+
 /* The result of the worker is that of the job if it is better. */
 static void compare(worker *w, optimum_job *job, const branch_posterior *p, double value,
                     double log_likelihood)
@@ -91,9 +107,9 @@ static void compare(worker *w, optimum_job *job, const branch_posterior *p, doub
     job->value = value;
     job->log_likelihood = log_likelihood;
     memcpy(job->length, w->length, (size_t)p->n_edges * sizeof *w->length);
-    memcpy(job->z, w->z, sizeof w->z);
+    copy_parameters(job->z, w->z, p);
     if (w->likelihood)
-        memcpy(w->inverse, w->likelihood->inverse, sizeof w->inverse);
+        copy_learned(w->inverse, w->likelihood->inverse, p);
 }
 
 /* Fits the lengths at w->z, from w->length; returns what is maximised there, NaN if nothing was
@@ -113,7 +129,7 @@ static double fit(worker *w, optimum_job *job, const branch_posterior *p)
     if (branch_solver_mode(s, ROUGH))
         return (double)NAN;
     branch_solver_lengths(w->length, s);
-    const double value = s->log_density + free_model_log_prior(&p->free, w->z);
+    const double value = s->log_density + block_parameters_log_prior(&p->free, w->z);
     compare(w, job, p, value, s->log_likelihood);
     return value;
 }
@@ -133,26 +149,31 @@ static void search(worker *w, optimum_job *job, const branch_posterior *p, doubl
 }
 
 /* `factor` times the lengths of the job, and its parameters. */
-static void take(worker *w, const optimum_job *job, int n, double factor)
+static void take(worker *w, const optimum_job *job, const branch_posterior *p, double factor)
 {
-    for (int e = 0; e < n; e++)
+    for (int e = 0; e < p->n_edges; e++)
         w->length[e] =
             isnan(job->length[e]) ? EQUAL : fmin(fmax(factor * job->length[e], LEAST), MOST);
-    memcpy(w->z, job->z, sizeof w->z);
+    copy_parameters(w->z, job->z, p);
 }
 
 /* From the best so far, with other rates among sites. */
 static void search_rates(worker *w, optimum_job *job, const branch_posterior *p,
                          const double rates[2], double factor)
 {
-    const free_model *f = &p->free;
-    subst_model m;
-    take(w, job, p->n_edges, factor);
-    free_model_at(&m, f, job->z);
-    m.alpha = rates[0];
-    if (f->p_invariant_free)
-        m.p_invariant = fmin(rates[1] * f->fixed.p_invariant, 0.9);
-    free_model_coordinates(w->z, f, &m);
+    take(w, job, p, factor);
+    for (int k = 0; k < p->n_blocks; k++) {
+        const free_model *f = &p->free.block[k].model;
+        const int first = p->free.block[k].first;
+        subst_model m;
+        if (!f->alpha_free)
+            continue;
+        free_model_at(&m, f, job->z + first);
+        m.alpha = rates[0];
+        if (f->p_invariant_free)
+            m.p_invariant = fmin(rates[1] * f->fixed.p_invariant, 0.9);
+        free_model_coordinates(w->z + first, f, &m);
+    }
     search(w, job, p, ROUGH);
 }
 
@@ -161,13 +182,24 @@ static void search_rates(worker *w, optimum_job *job, const branch_posterior *p,
 static void search_lengths(worker *w, optimum_job *job, const branch_posterior *p, double *seen,
                            int n)
 {
-    free_model_start(w->z, &p->free);
+    block_parameters_start(w->z, &p->free);
     seen[n] = fit(w, job, p);
     int is_new = !isnan(seen[n]);
     for (int i = 0; i < n; i++)
         is_new &= !(fabs(seen[i] - seen[n]) < SAME);
     if (is_new)
         search(w, job, p, ROUGH);
+}
+
+/* Whether a block has a free alpha and, if so asked, a free p_invariant too. */
+static int has_rates(const branch_posterior *p, int with_invariant)
+{
+    int found = 0;
+    for (int k = 0; k < p->n_blocks; k++) {
+        const free_model *f = &p->free.block[k].model;
+        found |= f->alpha_free && (f->p_invariant_free || !with_invariant);
+    }
+    return found;
 }
 
 static void run_job(void *context, int task, int index)
@@ -181,7 +213,7 @@ static void run_job(void *context, int task, int index)
     double seen[N_EQUAL + 2];
     if (w->likelihood)
         parameter_likelihood_forget(w->likelihood);
-    take(w, job, p->n_edges, 1);
+    take(w, job, p, 1);
     job->status = ART_ERR_NUMERIC; /* until there is something */
     search_lengths(w, job, p, seen, 0);
     for (int i = 0; i < N_EQUAL; i++) {
@@ -191,17 +223,16 @@ static void run_job(void *context, int task, int index)
     }
     if (job->status)
         return;
-    take(w, job, p->n_edges, LONGER);
+    take(w, job, p, LONGER);
     search_lengths(w, job, p, seen, N_EQUAL + 1);
-    if (p->free.alpha_free) {
+    if (has_rates(p, 0))
         search_rates(w, job, p, UNEQUAL, LONGER);
-        if (p->free.p_invariant_free)
-            search_rates(w, job, p, EVEN, 1);
-    }
+    if (has_rates(p, 1))
+        search_rates(w, job, p, EVEN, 1);
     memcpy(w->length, job->length, (size_t)p->n_edges * sizeof *w->length);
-    memcpy(w->z, job->z, sizeof w->z);
+    copy_parameters(w->z, job->z, p);
     if (w->likelihood)
-        memcpy(w->likelihood->inverse, w->inverse, sizeof w->inverse);
+        copy_learned(w->likelihood->inverse, w->inverse, p);
     search(w, job, p, OPTIMUM_TOLERANCE);
 }
 

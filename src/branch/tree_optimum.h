@@ -9,7 +9,7 @@
  *     tree_optimum_free(t);
  *
  * Both are local searches, and there may be several maxima. So lengths are first fitted, at the
- * parameters of free_model_start, from those given, from equal ones, short, usual and long, and
+ * parameters where searches start, from those given, from equal ones, short, usual and long, and
  * from a tree 8 times as long as the best. From each maximum that this finds parameters are
  * searched for and, if rates differ among sites, once more from the best with
  *
@@ -39,7 +39,7 @@ typedef struct optimum_job {
     double *length;          /* [E] where a search starts, NaN if not known; becomes the optimum */
     /* Results. */
     int status;            /* ART_ERR_NUMERIC: none was found; the rest is then undefined */
-    double z[FREE_MOST];   /* [p] the parameters */
+    double *z;             /* [p] the parameters; borrowed, may be NULL if there are none */
     double log_likelihood; /* there */
     double value;          /* of what was maximised */
 } optimum_job;

@@ -41,6 +41,7 @@ typedef struct optimising {
     optimum_job job[BATCH];
     int32_t *decision; /* [BATCH][N-3] */
     double *length;    /* [BATCH][E] */
+    double *z;         /* [BATCH][p] */
 } optimising;
 
 static void optimising_free(optimising *o)
@@ -52,6 +53,7 @@ static void optimising_free(optimising *o)
     buffer_free(&o->newick);
     free(o->decision);
     free(o->length);
+    free(o->z);
 }
 
 static int optimising_init(optimising *o, session *s, const dataset *data, const free_model *model,
@@ -68,17 +70,21 @@ static int optimising_init(optimising *o, session *s, const dataset *data, const
         return status;
     o->decision = mem_zeros(BATCH * (size_t)a->n_taxa, sizeof *o->decision);
     o->length = mem_zeros(BATCH * (size_t)o->problem.n_edges, sizeof *o->length);
-    return o->decision && o->length ? ART_OK : ART_ERR_NOMEM;
+    o->z = mem_zeros(BATCH * (size_t)model->n_free + 1, sizeof *o->z);
+    return o->decision && o->length && o->z ? ART_OK : ART_ERR_NOMEM;
 }
 
 static void put_head(optimising *o)
 {
-    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
+    const block_parameters *f = &o->problem.free;
+    char name[PARAMETER_NAME_SIZE];
     output *table = &o->s->table;
-    o->n_columns = free_model_columns(name, &o->problem.free);
+    o->n_columns = block_parameters_columns(f);
     output_text(table, "index\tlog_likelihood\tlog_prior\tTL");
-    for (int i = 0; i < o->n_columns; i++)
-        output_printf(table, "\t%s", name[i]);
+    for (int i = 0; i < o->n_columns; i++) {
+        block_parameters_name(name, f, i);
+        output_printf(table, "\t%s", name);
+    }
     output_text(table, "\tmodel\n");
 }
 
@@ -94,7 +100,7 @@ static void put_tree(optimising *o, const optimum_job *job)
     const branch_posterior *p = &o->problem;
     output *table = &o->s->table;
     char text[MODEL_STRING_SIZE];
-    double value[FREE_COLUMNS_MOST], total = 0;
+    double total = 0;
     subst_model m;
     for (int e = 0; e < p->n_edges; e++)
         total += job->length[e];
@@ -102,12 +108,12 @@ static void put_tree(optimising *o, const optimum_job *job)
     put_number(table, job->log_likelihood);
     /* Without that of the topology. */
     put_number(table, log_prior(job->decision, job->length, p->n_taxa, p->prior) +
-                          log_topologies(p->n_taxa) + free_model_stated_prior(&p->free, job->z));
+                          log_topologies(p->n_taxa) +
+                          block_parameters_stated_prior(&p->free, job->z));
     put_number(table, total);
-    free_model_values(value, &p->free, job->z);
     for (int i = 0; i < o->n_columns; i++)
-        put_number(table, value[i]);
-    free_model_at(&m, &p->free, job->z);
+        put_number(table, block_parameters_value(&p->free, job->z, i));
+    free_model_at(&m, &p->free.block[0].model, job->z); /* there is one block */
     output_printf(table, "\t%s\n", model_string_print(text, &m));
     tree_write_newick(&o->newick, &o->writer, job->decision, job->length);
     buffer_char(&o->newick, '\n');
@@ -139,7 +145,8 @@ static int add_tree(optimising *o, const tree *t)
     double *length = o->length + k * edges;
     memcpy(decision, t->decision, decisions * sizeof *decision);
     memcpy(length, t->length, edges * sizeof *length);
-    o->job[k] = (optimum_job){.decision = decision, .length = length};
+    o->job[k] = (optimum_job){
+        .decision = decision, .length = length, .z = o->z + k * (size_t)o->problem.free.n_free};
     return o->count == BATCH ? finish_batch(o) : ART_OK;
 }
 
@@ -147,8 +154,9 @@ static int read_file(optimising *o, const char *path)
 {
     tree_file file;
     diag *d = &o->s->diag;
-    const tree_options options = {
-        .taxa = &o->data->taxa, .taxa_from = "the alignment", .use = TREE_LENGTHS};
+    const tree_options options = {.taxa = &o->data->taxa,
+                                  .taxa_from = "the alignment",
+                                  .use = TREE_LENGTHS_KNOWN}; /* where the search starts */
     int status = tree_file_open(&file, path, &options, d);
     while (!status && tree_file_more(&file)) {
         status = tree_file_next(&file, d);

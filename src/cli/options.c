@@ -300,15 +300,30 @@ static bool looks_like_option(const char *text)
     return text[0] == '-' && text[1] != '\0';
 }
 
-static int add_positional(option_set *s, const char *text, diag *d)
+/* Whether the argument looks like what a shell makes of braces: from X{1,2} come X1 and X2. */
+static bool looks_like_braces(const char *before, const char *text)
+{
+    enum { LEAST = 2 }; /* letters in common at the beginning */
+    return before && strncmp(before, text, LEAST) == 0 && strlen(before) > LEAST &&
+           strlen(text) > LEAST && !looks_like_option(before);
+}
+
+/* before: the argument in front of it, NULL if there is none. */
+static int add_positional(option_set *s, const char *text, const char *before, diag *d)
 {
     for (int i = 0; i < s->count; i++)
         if (option_is_positional(s->item[i].row))
             return options_add_file(s, &s->item[i], text, d);
     char quoted[OPTION_VALUE];
+    diag_quote(quoted, sizeof quoted, text, strlen(text));
+    if (looks_like_braces(before, text))
+        return diag_error(d, ART_ERR_USAGE, NOWHERE,
+                          "unexpected argument %s -- if the value before it had braces, the shell "
+                          "has made several of it: quote it, as in 'GTR{1,2,1,1,3,1}'",
+                          quoted);
     return diag_error(d, ART_ERR_USAGE, NOWHERE,
                       "unexpected argument %s -- files are given with an option here, see --help",
-                      diag_quote(quoted, sizeof quoted, text, strlen(text)));
+                      quoted);
 }
 
 /* Parses the option at argv[i]; returns the number of arguments used, or a negative status. */
@@ -323,7 +338,8 @@ static int parse_option(option_set *s, int argc, char *const *argv, int i, diag 
         return unknown_option(s, name, d);
     bool is_list = item->row->kind == OPTION_KIND_FILES;
     if (item->given && !is_list)
-        return diag_error(d, ART_ERR_USAGE, NOWHERE, "%s is given twice", name);
+        return diag_error(d, ART_ERR_USAGE, NOWHERE, "%s is given twice -- remove one of them",
+                          name);
     item->given = true;
     if (item->row->kind == OPTION_KIND_FLAG) {
         if (equals)
@@ -388,7 +404,7 @@ int options_parse(option_set *s, int argc, char *const *argv, diag *d)
         } else if (!ended && looks_like_option(argv[i])) {
             taken = parse_option(s, argc, argv, i, d);
         } else {
-            int status = add_positional(s, argv[i], d);
+            int status = add_positional(s, argv[i], i ? argv[i - 1] : NULL, d);
             taken = status == ART_OK ? 1 : status;
         }
         if (taken < 0)

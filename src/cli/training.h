@@ -35,7 +35,7 @@ typedef struct training_settings {
 
 extern const option
     TRAINING_OPTIONS[]; /* --preset --steps --tree-rate --decay --decay-every --clip */
-extern const option DENSITY_OPTIONS[]; /* --density, of infer and parsimony */
+extern const option DENSITY_OPTIONS[]; /* --density, of parsimony */
 extern const option NETWORK_OPTIONS[]; /* --hidden --heads */
 
 /* Of parsimony. */
@@ -74,7 +74,7 @@ int preset_apply(option_set *s, const preset_value *values, diag *d);
 int training_settle(session *s, const training_settings *o, const variational_options *variational,
                     const preset_value *paper);
 
-/* The tree model that the options ask for. */
+/* The network that the options ask for. */
 topology_config training_config(const training_settings *o);
 
 /* The training settings without those that only some tasks have. */

@@ -75,7 +75,7 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (!status && chains->problem->free.n_free)
-        status = posterior_set_model(&a->posterior, &chains->problem->free);
+        status = posterior_set_parameters(&a->posterior, &chains->problem->free);
     if (status)
         chain_answer_free(a);
     else
@@ -336,7 +336,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
         out->value[to] = p->log_likelihood[from];
         out->log_prior[to] =
             log_prior(job->decision, out->length + to * edges, problem->n_taxa, problem->prior) +
-            free_model_stated_prior(&problem->free, z);
+            block_parameters_stated_prior(&problem->free, z);
         out->log_weight[to] = weight;
         out->log_q[to] = from_pool.laplace;
         out->log_b[to] = 0;

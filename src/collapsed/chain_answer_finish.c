@@ -70,12 +70,25 @@ static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
     return status;
 }
 
-/* The effective number of the states that are used, by their splits. */
+/* States that are used. */
+static size_t used_states(const chain_answer *a)
+{
+    return a->chains->states.count - chain_stage_fresh(a->chains);
+}
+
+/* Their effective number, by their splits. */
 static double effective_states(const chain_answer *a)
 {
     const chain_round *last = chain_stage_last(a->chains);
-    const double used = (double)(a->chains->states.count - chain_stage_fresh(a->chains));
-    return fmax(1, fmin(last->ess_splits, last->ess_between) * used / last->states);
+    const double used = (double)used_states(a);
+    return fmax(1, fmin(used, fmin(last->ess_splits, last->ess_between) * used / last->states));
+}
+
+/* The effective size of a weighted sample of n, from the error of its mean weight:
+ * error^2 = 1/ess - 1/n. */
+static double effective_size(double error, double n)
+{
+    return 1 / (error * error + 1 / n);
 }
 
 static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
@@ -145,9 +158,9 @@ static int summarise(evidence *e, chain_check *check, const chain_answer *a,
         .lower_bound_1 = NAN,
         .lower_bound_10 = NAN,
         .lower_bound_k = NAN,
-        .ess = 1 / (error * error),
+        .ess = effective_size(error, (double)a->n_draws + check->state_ess),
         .pareto_k = check->ratio_k,
-        .total = (long)a->n_draws,
+        .total = (long)(a->n_draws + used_states(a)),
         .outside = NAN,
         .outside_se = NAN,
         .failed = (long)a->failed,

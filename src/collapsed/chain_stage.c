@@ -193,7 +193,7 @@ static int make_proposal(chain_stage *s)
 static int64_t piece_blocks(const chain_stage *s)
 {
     const branch_posterior *p = s->problem;
-    const double size = (double)p->n_taxa * (double)p->n_patterns * p->model.n_categories;
+    const double size = (double)p->n_taxa * branch_posterior_work(p);
     return 1 + (int64_t)(PIECE_SIZE / size);
 }
 

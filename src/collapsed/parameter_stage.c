@@ -29,7 +29,13 @@ int parameter_stage_create(parameter_stage **out, branch_posterior *problem, con
     s->seed = seed;
     s->search = *settings;
     s->log_density = -HUGE_VAL;
+    const size_t n = (size_t)problem->free.n_free;
     int status = search_worker_init(&s->worker, problem, a, taxon, &s->search);
+    s->z = mem_zeros(n + n * n, sizeof *s->z);
+    if (!status && !s->z)
+        status = ART_ERR_NOMEM;
+    if (!status)
+        s->spread = s->z + n;
     if (!status)
         status = parameter_mode_create(&s->mode, problem);
     if (!status)
@@ -51,14 +57,15 @@ void parameter_stage_free(parameter_stage *s)
     parameter_mode_free(s->mode);
     fitted_tree_free(&s->tree);
     fitted_tree_free(&s->best);
+    free(s->z);
     free(s);
 }
 
 /* The joint mode of s->tree from its lengths; if it is the best so far it becomes the centre. */
 static int fit(parameter_stage *s, bool is_long)
 {
-    double z[FREE_MOST];
-    memcpy(z, s->problem->centre, sizeof z);
+    double *z = s->z;
+    memcpy(z, s->problem->centre, (size_t)s->problem->free.n_free * sizeof *z);
     int status = parameter_mode_find(s->mode, s->tree.decision, s->tree.length, z,
                                      s->problem->spread, TOLERANCE);
     if (status || !(s->mode->log_density > s->log_density))
@@ -83,11 +90,10 @@ static int fit_both(parameter_stage *s)
 static int set_reference(parameter_stage *s, const double *z)
 {
     const size_t n = (size_t)s->problem->free.n_free, edges = (size_t)s->problem->n_edges;
-    double own[FREE_MOST * FREE_MOST];
-    double *mixed = mem_zeros(n * edges, sizeof *mixed);
+    double *mixed = mem_zeros(n * (edges + n), sizeof *mixed);
     if (!mixed)
         return ART_ERR_NOMEM;
-    parameter_mode_second(s->mode, mixed, own, z);
+    parameter_mode_second(s->mode, mixed, mixed + n * edges, z);
     const int status = parameter_reference_set(&s->problem->reference, s->best.decision, mixed);
     free(mixed);
     return status;
@@ -96,14 +102,15 @@ static int set_reference(parameter_stage *s, const double *z)
 /* The covariance and the reference at the best mode; then the stage is done. */
 static int finish(parameter_stage *s, const interrupt *stop)
 {
-    double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+    const size_t n = (size_t)s->problem->free.n_free;
+    double *z = s->z, *spread = s->spread;
     s->is_done = true;
     if (interrupt_is_due(stop))
         return ART_OK;
     if (!isfinite(s->log_density))
         return ART_ERR_NUMERIC;
-    memcpy(z, s->problem->centre, sizeof z);
-    memcpy(spread, s->problem->spread, sizeof spread);
+    memcpy(z, s->problem->centre, n * sizeof *z);
+    memcpy(spread, s->problem->spread, n * n * sizeof *spread);
     int status =
         parameter_mode_find(s->mode, s->best.decision, s->best.length, z, spread, TOLERANCE);
     if (!status)
@@ -143,14 +150,11 @@ int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
 void parameter_centre_fields(branch_posterior *p, bool is_known, saved_state *s)
 {
     const size_t n = (size_t)p->free.n_free;
-    double z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
     if (!n || !is_known)
         return;
     state_f64_array(s, "parameters.centre", p->centre, 1, n);
     state_f64_array(s, "parameters.spread", p->spread, n, n);
-    memcpy(z, p->centre, sizeof z);
-    memcpy(spread, p->spread, sizeof spread);
     if (state_loaded(s))
-        branch_posterior_recentre(p, z, spread);
+        branch_posterior_recentre(p, p->centre, p->spread);
     parameter_reference_fields(&p->reference, s);
 }

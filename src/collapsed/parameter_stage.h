@@ -30,6 +30,8 @@ typedef struct parameter_stage {
     fitted_tree tree;   /* the last one */
     fitted_tree best;   /* with its lengths at the joint mode */
     double log_density; /* of that mode; -inf before there is one */
+    double *z;          /* [p] and .. */
+    double *spread;     /* .. [p][p], of the fit under way */
     int climbs;         /* done */
     bool has_first;     /* the fit of the parsimony tree */
     bool is_long;       /* the best mode was found from longer branches */

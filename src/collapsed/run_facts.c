@@ -7,19 +7,20 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char INSTEAD[] = "Markov chains over topologies and a density of clades instead of a "
-                              "table of trees; no network is trained.";
+static const char INSTEAD[] =
+    "Markov chains over topologies and a density of clades are used instead "
+    "of a table of trees, and no network is trained.";
 
 void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
 {
-    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
-    double value[FREE_COLUMNS_MOST];
-    const int n = free_model_columns(name, &p->free);
-    free_model_values(value, &p->free, p->centre);
+    char name[PARAMETER_NAME_SIZE];
+    const int n = block_parameters_columns(&p->free);
     size_t used = (size_t)snprintf(text, RUN_WORDS, "The substitution model fits a good tree with");
-    for (int i = 0; i < n && used < RUN_WORDS; i++)
-        used += (size_t)snprintf(text + used, RUN_WORDS - used, "%s %s %.3g", i ? "," : "", name[i],
-                                 value[i]);
+    for (int i = 0; i < n && used < RUN_WORDS; i++) {
+        block_parameters_name(name, &p->free, i);
+        used += (size_t)snprintf(text + used, RUN_WORDS - used, "%s %s %.3g", i ? "," : "", name,
+                                 block_parameters_value(&p->free, p->centre, i));
+    }
     if (used < RUN_WORDS)
         snprintf(text + used, RUN_WORDS - used,
                  "; trees are compared at these values, and the results integrate over them.");
@@ -30,19 +31,19 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
     const int n_taxa = r->problem->n_taxa;
     char count[FORMAT_ITEMS];
     if (chains && n_taxa > r->set.route.table_taxa)
-        snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d): %s", n_taxa,
+        snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d), so %s", n_taxa,
                  r->set.route.table_taxa, INSTEAD);
     else if (chains && r->n_rounds > 0)
         snprintf(
             text, RUN_WORDS,
-            "The table of trees is not complete: draws still find others of weight. Therefore %s",
+            "The table of trees is not complete (draws still find other probable trees), so %s",
             INSTEAD);
     else if (chains && tree_search_counts(r->search)->expanded < r->set.route.expansions)
-        snprintf(text, RUN_WORDS,
-                 "The search has not come to an end in its share of the time limit: %s", INSTEAD);
+        snprintf(text, RUN_WORDS, "The search did not finish in its share of the time limit, so %s",
+                 INSTEAD);
     else if (chains)
         snprintf(text, RUN_WORDS,
-                 "The posterior is diffuse (after %s the search had not come to an end): %s",
+                 "The posterior is diffuse (after %s the search had not finished), so %s",
                  format_items(count, sizeof count,
                               (uint64_t)tree_search_counts(r->search)->expanded, "tree", "trees"),
                  INSTEAD);
@@ -55,9 +56,9 @@ void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains,
                  format_items(count, sizeof count, r->table.count, "tree", "trees"));
     else
         snprintf(text, RUN_WORDS,
-                 is_cut ? "The search did not come to an end, so whether the posterior is "
+                 is_cut ? "The search did not finish, so whether the posterior is "
                           "concentrated is not known: a table of %s has what was found."
-                        : "The posterior is concentrated (the search came to an end): a table of "
+                        : "The posterior is concentrated (the search finished): a table of "
                           "%s holds it.",
                  format_items(count, sizeof count, r->table.count, "tree", "trees"));
 }

@@ -89,7 +89,7 @@ int tree_sampler_create(tree_sampler **out, rounds *c, const taxa *names, double
         status =
             posterior_init(&s->posterior, names, settings->sample, ROWS_BY_WEIGHT, true, s->seed);
     if (!status && n_free(s))
-        status = posterior_set_model(&s->posterior, &c->problem->free);
+        status = posterior_set_parameters(&s->posterior, &c->problem->free);
     if (status) {
         tree_sampler_free(s);
         return status;
@@ -310,7 +310,7 @@ static void collect(tree_sampler *s, const draw_group *e, const evidence_job *jo
             continue;
         p->value[to] = s->log_likelihood[from];
         p->log_prior[to] = log_prior(job->decision, length, t->n_taxa, problem->prior) +
-                           free_model_stated_prior(&problem->free, z);
+                           block_parameters_stated_prior(&problem->free, z);
         p->log_weight[to] = log_weight - log_topologies(t->n_taxa) - p->log_q[to];
         p->log_b[to] = p->value[to] + p->log_prior[to] - p->log_q[to] - p->log_weight[to];
     }

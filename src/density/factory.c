@@ -57,7 +57,8 @@ static int create_sbn(topology_model **out, const topology_config *config, int n
                                    .alpha = topology_config_get(config, "alpha"),
                                    .gradients = topology_config_get(config, "gradients") > 0,
                                    .zero_start = topology_config_get(config, "zero_start") > 0,
-                                   .smooth = topology_config_get(config, "smooth")};
+                                   .smooth = topology_config_get(config, "smooth"),
+                                   .floor = topology_config_get(config, "floor")};
     return sbn_model_create(out, n_taxa, &settings, threads);
 }
 
@@ -135,6 +136,7 @@ static const config_key SBN_KEYS[] = {
     {.name = "gradients", .initial = 0, .least = 0, .most = 1, .is_whole = true},
     {.name = "zero_start", .initial = 0, .least = 0, .most = 1, .is_whole = true},
     SUPPORT_SMOOTH_KEY,
+    {.name = "floor", .initial = 0, .least = 0, .most = 0.5, .is_optional = true},
     {.name = NULL},
 };
 
@@ -190,6 +192,19 @@ topology_config artree_config(int hidden)
 {
     topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "artree"));
     int status = topology_config_set(&c, "hidden_dim", hidden);
+    assert(!status);
+    (void)status;
+    return c;
+}
+
+topology_config sbn_config(double floor)
+{
+    topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "sbn"));
+    int status = topology_config_set(&c, "gradients", 1);
+    if (!status)
+        status = topology_config_set(&c, "zero_start", 1);
+    if (!status)
+        status = topology_config_set(&c, "floor", floor);
     assert(!status);
     (void)status;
     return c;

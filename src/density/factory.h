@@ -20,8 +20,10 @@ enum {
     DEFAULT_BRANCH_HIDDEN = PUBLISHED_BRANCH_HIDDEN,
 };
 
-/* The published strength of the prior of subsplit networks. */
-#define SBN_ALPHA 1e-4
+/* The published strength of the prior of subsplit networks, and the least factor of log q that they
+ * were trained by variational inference with. */
+#define SBN_ALPHA       1e-4
+#define PUBLISHED_FLOOR 1e-6
 
 /* The tables; each ends with a row without a name. A model file that does not state its kind has
  * the first one. */
@@ -33,6 +35,11 @@ extern const branch_kind BRANCH_KINDS[];
  * (even), "lognormal" with branch_hidden_dim. */
 topology_config artreeformer_config(int hidden, int heads);
 topology_config artree_config(int hidden);
+
+/* A subsplit network for variational inference: kind "sbn" with logits that start at 0; floor is
+ * the least factor of log q, 0 for none. Its support comes from trees
+ * (topology_model_fit_begin). */
+topology_config sbn_config(double floor);
 branch_config lognormal_config(int hidden);
 
 /* A network of one of these two kinds, together with the counts of a sample: kinds

@@ -19,6 +19,7 @@ typedef struct config_key {
     double initial;   /* the default */
     double least, most;
     bool is_whole;       /* a whole number */
+    bool is_optional;    /* a file that does not have it has the default */
     int multiple;        /* it must be a multiple of this; 0 for no such condition */
     const char *divides; /* the key whose value it must divide; NULL if there is none */
     const char

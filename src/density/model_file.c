@@ -202,6 +202,9 @@ static int get_config(reader *r, double *value, const config_key *keys)
     for (int i = 0; i < count && !status; i++) {
         const char *text;
         char quoted[64];
+        value[i] = keys[i].initial;
+        if (keys[i].is_optional && !safetensors_get(&r->s, keys[i].name))
+            continue;
         status = need_text(r, keys[i].name, &text);
         if (!status && config_parse(&value[i], &keys[i], text))
             status = diag_error(r->d, ART_ERR_INPUT, r->place, "metadata '%s' is %s, expected a %s",

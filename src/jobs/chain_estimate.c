@@ -58,7 +58,7 @@ static int trial_init(trial *t, const branch_posterior *whole, const alignment *
     stepwise *s = NULL;
     int status = branch_posterior_init(&t->problem, &t->part, t->taxon, model, PRIOR);
     t->taxa = (double)a->n_taxa / t->part.n_taxa;
-    t->sites = status ? 1 : (double)whole->tiles / (double)t->problem.tiles;
+    t->sites = status ? 1 : (double)whole->total.tiles / (double)t->problem.total.tiles;
     if (!status)
         status = evidence_batch_create(&t->team, &t->problem, threads);
     if (!status)

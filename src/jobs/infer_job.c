@@ -6,6 +6,7 @@
 #include "density/model_file.h"
 #include "io/json_number.h"
 #include "jobs/methods.h"
+#include "jobs/support_run.h"
 #include "jobs/variational_run.h"
 #include "results/page.h"
 #include "results/parameters.h"
@@ -33,6 +34,9 @@ struct infer_job {
     pool *threads;
     branch_posterior posterior; /* collapsed */
     particle_source source;
+    size_t support; /* trees that the tables come from; 0: there are none */
+    run *training;  /* vbpi: the run that trains and evaluates, parts.run or within it; NULL before
+                       there is a support */
     job_parts parts;
 };
 
@@ -55,14 +59,16 @@ static int make_collapsed(infer_job *j)
 {
     const collapsed_problem problem = {&j->posterior,  &j->data->alignment, j->data->row,
                                        &j->data->taxa, j->parts.trees,      j->parts.branches};
+    if (topology_model_can(j->parts.trees, TOPOLOGY_TABLES))
+        return ART_ERR_UNSUPPORTED;
     int status = branch_posterior_init_free(&j->posterior, &j->data->alignment, j->data->row,
                                             &j->model, j->set.prior);
     return status ? status
                   : collapsed_run_create(&j->parts.run, &problem, &j->set.collapsed, j->threads);
 }
 
-/* Topologies and branch lengths learned together. */
-static int make_vbpi(infer_job *j)
+/* Topologies and branch lengths learned together: once the tree model has its parameters. */
+static int make_training(infer_job *j, run **out)
 {
     const infer_settings *s = &j->set;
     const training_view view = {.stage = "training",
@@ -71,8 +77,6 @@ static int make_vbpi(infer_job *j)
                                 .best_sign = 1,
                                 .report_every = s->report_every};
     const int batch = s->particles > EVIDENCE_BATCH ? s->particles : EVIDENCE_BATCH;
-    if (j->model.n_free)
-        return ART_ERR_USAGE;
     int status = target_likelihood(&j->parts.goal, &j->data->alignment, j->data->row,
                                    &j->model.fixed, batch, j->threads);
     j->source =
@@ -82,9 +86,37 @@ static int make_vbpi(infer_job *j)
     if (!status)
         status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, j->threads);
     if (!status)
-        status = variational_run_create(&j->parts.run, j->parts.trainer, &view, &j->source,
-                                        &j->data->taxa, &s->evaluation);
+        status = variational_run_create(out, j->parts.trainer, &view, &j->source, &j->data->taxa,
+                                        &s->evaluation);
+    if (!status)
+        j->training = *out;
     return status;
+}
+
+/* A model with tables gets those of these trees. */
+static int begin_with_support(void *context, const tree_set *trees, run **training)
+{
+    infer_job *j = context;
+    int status =
+        topology_model_fit_begin(j->parts.trees, trees->decision, trees->weight, trees->count);
+    j->support = trees->count;
+    return status ? status : make_training(j, training);
+}
+
+static int make_vbpi(infer_job *j)
+{
+    const infer_settings *s = &j->set;
+    if (j->model.n_free)
+        return ART_ERR_USAGE;
+    if (!topology_model_can(j->parts.trees, TOPOLOGY_TABLES))
+        return make_training(j, &j->parts.run);
+    if (!topology_model_can(j->parts.trees, TOPOLOGY_GRADIENT))
+        return ART_ERR_UNSUPPORTED;
+    if (s->support)
+        return begin_with_support(j, s->support, &j->parts.run);
+    support_search *search;
+    int status = support_search_create(&search, j->data, &j->model, s->prior, s->seed, j->threads);
+    return status ? status : support_run_create(&j->parts.run, search, begin_with_support, j);
 }
 
 int infer_job_create(infer_job **out, const dataset *data, const free_model *model,
@@ -156,11 +188,13 @@ static int finish_collapsed(infer_job *j, infer_result *out)
 
 static int finish_vbpi(infer_job *j, infer_result *out)
 {
-    int status = variational_run_finish(j->parts.run, &out->evaluation);
+    int status = variational_run_finish(j->training, &out->evaluation);
     if (!status && out->evaluation.evidence.total > 0)
         evaluation_judge(&out->evaluation);
     out->facts =
         json_pack("{s:s, s:I}", "method", "vbpi", "steps", (json_int_t)j->parts.trainer->step);
+    if (out->facts && j->support)
+        json_object_set_new(out->facts, "support_trees", json_integer((json_int_t)j->support));
     if (out->facts)
         json_set_number(out->facts, "best_log_likelihood", variational_best(j->parts.task));
     return status;

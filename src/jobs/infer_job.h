@@ -21,6 +21,7 @@
 #include "train/objective.h"
 #include "train/trainer.h"
 #include "tree/rooting.h"
+#include "tree/tree_set.h"
 
 typedef enum infer_method { INFER_COLLAPSED, INFER_VBPI } infer_method;
 
@@ -38,12 +39,16 @@ typedef struct infer_settings {
     estimator estimator;
     int64_t report_every; /* steps */
     evaluation_settings evaluation;
+    const tree_set *support; /* of a model with tables: the trees that they come from, on the taxa
+                                of the data; not needed after infer_job_create. NULL: found by a
+                                search (support_search.h) */
 } infer_settings;
 
 typedef struct infer_job infer_job;
 
 /* data and threads are borrowed until the job is freed; the model is copied. INFER_VBPI needs a
- * model without free parameters: otherwise ART_ERR_USAGE. */
+ * model without free parameters: otherwise ART_ERR_USAGE. A model of topologies with tables needs
+ * INFER_VBPI, and gradients: otherwise ART_ERR_UNSUPPORTED. */
 int infer_job_create(infer_job **out, const dataset *data, const free_model *model,
                      const infer_settings *settings, pool *threads);
 void infer_job_free(infer_job *j); /* NULL is fine */

@@ -1,6 +1,7 @@
 #include "jobs/methods.h"
 
 #include "artreeformer.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -80,9 +81,31 @@ static void cite(buffer *out, citations *c, const reference *r)
         c->cited[c->count++] = r;
 }
 
+/* The model string, with four digits of numbers that have many: frequencies that were counted. */
+static void write_model_string(buffer *out, const char *model)
+{
+    enum { MOST_BYTES = 6 }; /* of a number that stays as it is, such as 0.3125 */
+    while (*model) {
+        const size_t other = strcspn(model, "{,/");
+        buffer_printf(out, "%.*s", (int)other, model);
+        model += other;
+        if (*model == '\0')
+            return;
+        buffer_char(out, *model++);
+        const size_t n = strspn(model, "0123456789.eE+-");
+        double value;
+        if (n > MOST_BYTES && number_double(&value, model, n) == ART_OK)
+            buffer_double(out, value, 4);
+        else
+            buffer_printf(out, "%.*s", (int)n, model);
+        model += n;
+    }
+}
+
 static void write_model(buffer *out, citations *c, const char *model)
 {
-    buffer_printf(out, "under the substitution model %s", model);
+    buffer_text(out, "under the substitution model ");
+    write_model_string(out, model);
     for (size_t i = 0; i < sizeof MODELS / sizeof MODELS[0]; i++)
         if (strncasecmp(model, MODELS[i].name, strlen(MODELS[i].name)) == 0) {
             cite(out, c, &MODELS[i].of);

@@ -118,17 +118,18 @@ static int look_for_tree(model_screen *s, const interrupt *stop)
 static int try_mode(parameter_mode *mode, const branch_posterior *p, const model_screen *s,
                     double factor, double *length, double *z, double *best)
 {
+    const size_t n = (size_t)p->free.n_free;
     double own[FREE_MOST];
     double *trial = mem_zeros((size_t)p->n_edges, sizeof *trial);
     if (!trial)
         return ART_ERR_NOMEM;
-    memcpy(own, p->centre, sizeof own);
+    memcpy(own, p->centre, n * sizeof *own);
     for (int e = 0; e < p->n_edges; e++)
         trial[e] = factor * s->length[e];
     int status = parameter_mode_find(mode, s->decision, trial, own, p->spread, TOLERANCE);
     if (!status && mode->log_density > *best) {
         *best = mode->log_density;
-        memcpy(z, own, sizeof own);
+        memcpy(z, own, n * sizeof *own);
         memcpy(length, trial, (size_t)p->n_edges * sizeof *length);
     }
     free(trial);
@@ -138,6 +139,7 @@ static int try_mode(parameter_mode *mode, const branch_posterior *p, const model
 /* The parameters of p become those of the joint mode, length [E] its lengths. */
 static int find_centre(branch_posterior *p, const model_screen *s, double *length)
 {
+    const size_t n = (size_t)p->free.n_free; /* of one block */
     double z[FREE_MOST], spread[FREE_MOST * FREE_MOST], best = -HUGE_VAL;
     parameter_mode *mode = NULL;
     int status = parameter_mode_create(&mode, p);
@@ -147,7 +149,7 @@ static int find_centre(branch_posterior *p, const model_screen *s, double *lengt
         status = try_mode(mode, p, s, PARAMETER_LONGER, length, z, &best);
     if (!status && !isfinite(best))
         status = ART_ERR_NUMERIC;
-    memcpy(spread, p->spread, sizeof spread);
+    memcpy(spread, p->spread, n * n * sizeof *spread);
     if (!status)
         status = parameter_mode_find(mode, s->decision, length, z, spread, TOLERANCE);
     if (!status)

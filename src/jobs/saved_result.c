@@ -61,6 +61,18 @@ static void finished_fields(posterior *p, saved_state *s)
     state_f64_array(s, "splits.common", p->splits.common, p->splits.count, 1);
 }
 
+/* The posterior has one block with this model. */
+static int set_model(posterior *p, const free_model *model)
+{
+    const parameter_block block = {.model = *model, .share = 1, .multiplier = 1};
+    block_parameters free;
+    int status = block_parameters_init(&free, &block, 1, false);
+    if (!status)
+        status = posterior_set_parameters(p, &free);
+    block_parameters_free(&free);
+    return status;
+}
+
 static void result_posterior_fields(posterior *p, const taxa *names, const free_model *model,
                                     saved_state *s)
 {
@@ -69,8 +81,8 @@ static void result_posterior_fields(posterior *p, const taxa *names, const free_
     state_i64(s, "seed", &seed);
     if (state_loaded(s)) {
         state_fail(s, posterior_init(p, names, p->room, ROWS_BY_WEIGHT, true, (uint64_t)seed));
-        if (model->n_free)
-            state_fail(s, s->status ? ART_OK : posterior_set_model(p, model));
+        if (model->n_free && !s->status)
+            state_fail(s, set_model(p, model));
     }
     if (!s->status)
         posterior_fields(p, s);

@@ -10,6 +10,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { DRAWN_COLUMNS = 50 };
 static const double LEAST_SHARE = 0.05; /* of the posterior, for a list of topologies */
@@ -152,25 +154,29 @@ static void put_sample(buffer *out, const posterior *p)
 /* Tree length and estimated parameters. */
 static int put_parameters(buffer *out, const posterior *p)
 {
-    parameter_row row[POSTERIOR_COLUMNS];
-    int status = p->n_columns ? parameter_rows(row, p) : ART_OK;
-    if (status || !p->n_columns)
+    parameter_row *row;
+    const int status = parameter_rows(&row, p);
+    if (status || !row)
         return status;
-    buffer_printf(out, "Parameters\n  %-10s %10s %10s %10s %23s %8s\n", "", "mean", "sd", "median",
-                  "95 % HPD interval", "ESS");
+    int width = 10; /* of the names */
+    for (int k = 0; k < p->n_columns; k++)
+        width = (int)strlen(row[k].name) > width ? (int)strlen(row[k].name) : width;
+    buffer_printf(out, "Parameters\n  %-*s %10s %10s %10s %23s %8s\n", width, "", "mean", "sd",
+                  "median", "95 % HPD interval", "ESS");
     for (int k = 0; k < p->n_columns; k++)
         if (isnan(row[k].median)) /* too few rows of the sample have it */
-            buffer_printf(out, "  %-10s %10.4g %10.3g %10s  %10s %10s %8.0f\n", row[k].name,
+            buffer_printf(out, "  %-*s %10.4g %10.3g %10s  %10s %10s %8.0f\n", width, row[k].name,
                           row[k].mean, row[k].deviation, "-", "-", "-", row[k].ess);
         else
-            buffer_printf(out, "  %-10s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", row[k].name,
-                          row[k].mean, row[k].deviation, row[k].median, row[k].low, row[k].high,
-                          row[k].ess);
+            buffer_printf(out, "  %-*s %10.4g %10.3g %10.4g  %10.4g %10.4g %8.0f\n", width,
+                          row[k].name, row[k].mean, row[k].deviation, row[k].median, row[k].low,
+                          row[k].high, row[k].ess);
     for (int k = 0; k < p->n_columns; k++)
         if (row[k].share < 1)
             buffer_printf(out, "  %s is given the models that have it, of probability %.4f\n",
                           row[k].name, row[k].share);
     buffer_char(out, '\n');
+    free(row);
     return ART_OK;
 }
 

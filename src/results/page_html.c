@@ -129,13 +129,13 @@ static void put_density(buffer *out, const posterior *p, int k, const parameter_
     enum { POINTS = 60, WIDTH = 180, HEIGHT = 36 };
     const double low = row->mean - 4 * row->deviation, high = row->mean + 4 * row->deviation;
     const double width = 1.06 * row->deviation * pow(p->count, -0.2); /* Silverman's rule */
-    double density[POINTS] = {0}, top = 0, value[POSTERIOR_COLUMNS];
+    double density[POINTS] = {0}, top = 0;
     if (!(width > 0) || !p->count)
         return;
     for (int i = 0; i < p->count; i++) {
-        posterior_row_values(value, p, i);
-        for (int j = 0; j < POINTS && !isnan(value[k]); j++) {
-            const double off = (low + (high - low) * j / (POINTS - 1) - value[k]) / width;
+        const double value = posterior_row_value(p, i, k);
+        for (int j = 0; j < POINTS && !isnan(value); j++) {
+            const double off = (low + (high - low) * j / (POINTS - 1) - value) / width;
             density[j] += exp(-off * off / 2);
         }
     }
@@ -160,9 +160,9 @@ static void put_significant(buffer *out, double value)
 /* Tree length and estimated parameters. */
 static int put_parameters(buffer *out, const posterior *p)
 {
-    parameter_row row[POSTERIOR_COLUMNS];
-    int status = p->n_columns ? parameter_rows(row, p) : ART_OK;
-    if (status || !p->n_columns)
+    parameter_row *row;
+    const int status = parameter_rows(&row, p);
+    if (status || !row)
         return status;
     buffer_text(out, "<h2>Parameters</h2>\n<p>TL is the tree length. The curves are the marginal "
                      "posterior densities, drawn over four standard deviations to either "
@@ -191,6 +191,7 @@ static int put_parameters(buffer *out, const posterior *p)
             buffer_printf(out, " is given the models that have it, of probability %.4f.</p>\n",
                           row[k].share);
         }
+    free(row);
     return ART_OK;
 }
 

@@ -25,48 +25,53 @@ static size_t keep_numbers(double *value, size_t count)
     return known;
 }
 
-int parameter_rows(parameter_row *row, const posterior *p)
+/* Row k; value [p->count] is scratch. */
+static int fill_row(parameter_row *row, const posterior *p, int k, double *value)
 {
     const size_t count = (size_t)p->count;
-    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
-    double *value = mem_zeros(count * POSTERIOR_COLUMNS + 1, sizeof *value);
-    if (!value)
-        return ART_ERR_NOMEM;
-    posterior_column_names(name, p);
-    for (size_t i = 0; i < count; i++) {
-        double column[POSTERIOR_COLUMNS];
-        posterior_row_values(column, p, (int)i);
-        for (int k = 0; k < p->n_columns; k++)
-            value[(size_t)k * count + i] = column[k];
-    }
-    int status = ART_OK;
-    for (int k = 0; k < p->n_columns && !status; k++) {
-        double *own = value + (size_t)k * count;
-        const weighted_sums *s = &p->column[k];
-        row[k] = (parameter_row){.mean = weighted_mean(s),
-                                 .error = weighted_mean_error(s),
-                                 .deviation = weighted_deviation(s),
-                                 .share = posterior_column_share(p, k)};
-        memcpy(row[k].name, name[k], sizeof row[k].name);
-        row[k].ess = row[k].deviation * row[k].deviation / (row[k].error * row[k].error);
-        size_t known = keep_numbers(own, count);
-        if (row[k].share < 1 && known < LEAST_ROWS)
-            known = 0;
-        interval sample;
-        status = interval_of(&sample, own, NULL, known, INTERVAL);
-        row[k].median = sample.median;
-        row[k].low = sample.low;
-        row[k].high = sample.high;
-    }
+    const weighted_sums *s = &p->column[k];
+    *row = (parameter_row){.mean = weighted_mean(s),
+                           .error = weighted_mean_error(s),
+                           .deviation = weighted_deviation(s),
+                           .share = posterior_column_share(p, k)};
+    posterior_column_name(row->name, p, k);
+    row->ess = row->deviation * row->deviation / (row->error * row->error);
+    for (size_t i = 0; i < count; i++)
+        value[i] = posterior_row_value(p, (int)i, k);
+    size_t known = keep_numbers(value, count);
+    if (row->share < 1 && known < LEAST_ROWS)
+        known = 0;
+    interval sample;
+    const int status = interval_of(&sample, value, NULL, known, INTERVAL);
+    row->median = sample.median;
+    row->low = sample.low;
+    row->high = sample.high;
+    return status;
+}
+
+int parameter_rows(parameter_row **out, const posterior *p)
+{
+    *out = NULL;
+    if (!p->n_columns)
+        return ART_OK;
+    parameter_row *row = mem_zeros((size_t)p->n_columns, sizeof *row);
+    double *value = mem_zeros((size_t)p->count + 1, sizeof *value);
+    int status = row && value ? ART_OK : ART_ERR_NOMEM;
+    for (int k = 0; k < p->n_columns && !status; k++)
+        status = fill_row(&row[k], p, k, value);
     free(value);
+    if (status)
+        free(row);
+    else
+        *out = row;
     return status;
 }
 
 json_t *parameters_json(const posterior *p)
 {
-    parameter_row row[POSTERIOR_COLUMNS];
+    parameter_row *row = NULL;
     json_t *out = json_object();
-    int status = out ? parameter_rows(row, p) : ART_ERR_NOMEM;
+    int status = out ? parameter_rows(&row, p) : ART_ERR_NOMEM;
     for (int k = 0; k < p->n_columns && !status; k++) {
         json_t *one = json_object();
         status = !one || json_object_set_new(out, row[k].name, one) ? ART_ERR_NOMEM : ART_OK;
@@ -82,6 +87,7 @@ json_t *parameters_json(const posterior *p)
         if (!status && row[k].share < 1)
             status = json_set_number(one, "given_models_of_probability", row[k].share);
     }
+    free(row);
     if (!status)
         return out;
     json_decref(out);
@@ -96,20 +102,19 @@ static unsigned long run_number(const posterior *p)
 
 static int put_numbers(buffer *out, const posterior *p)
 {
-    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
-    posterior_column_names(name, p);
+    char name[PARAMETER_NAME_SIZE];
     buffer_printf(out, "[ID: %lu]\nGen\tLnL\tLnPr", run_number(p));
-    for (int k = 0; k < p->n_columns; k++)
+    for (int k = 0; k < p->n_columns; k++) {
+        posterior_column_name(name, p, k);
         if (posterior_column_share(p, k) == 1)
-            buffer_printf(out, "\t%s", name[k]);
+            buffer_printf(out, "\t%s", name);
+    }
     buffer_text(out, "\n");
     for (int i = 0; i < p->count; i++) {
-        double value[POSTERIOR_COLUMNS];
-        posterior_row_values(value, p, i);
         buffer_printf(out, "%d\t%.6e\t%.6e", i, p->value[i], p->log_prior[i]);
         for (int k = 0; k < p->n_columns; k++)
             if (posterior_column_share(p, k) == 1)
-                buffer_printf(out, "\t%.6e", value[k]);
+                buffer_printf(out, "\t%.6e", posterior_row_value(p, i, k));
         buffer_text(out, "\n");
     }
     return buffer_status(out);

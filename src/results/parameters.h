@@ -1,8 +1,9 @@
 /* parameters.h: the posterior of the tree length and of the free parameters of the substitution
  * model, as a table, as JSON, and as files of MrBayes' kind.
  *
- *     parameter_row row[POSTERIOR_COLUMNS];
- *     status = parameter_rows(row, &posterior);            posterior.n_columns of them
+ *     parameter_row *row;
+ *     status = parameter_rows(&row, &posterior);           posterior.n_columns of them
+ *     free(row);
  *
  * Means and standard deviations are those of all weighted draws, medians and intervals those of the
  * sample. Those are NaN for a parameter that only some of the averaged models have, and few rows.
@@ -27,8 +28,9 @@ typedef struct parameter_row {
     double share;     /* posterior_column_share: all this is given the models that have it */
 } parameter_row;
 
-/* p is finished. row [p->n_columns]. ART_ERR_NOMEM at worst. */
-int parameter_rows(parameter_row *row, const posterior *p);
+/* p is finished. *out [p->n_columns] is the caller's; NULL if there are no columns or memory is
+ * short (ART_ERR_NOMEM). */
+int parameter_rows(parameter_row **out, const posterior *p);
 
 /* An object for <prefix>.json, by name; a new one, NULL if memory is short. */
 json_t *parameters_json(const posterior *p);

@@ -24,8 +24,9 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
     p->seed = seed;
     p->reference = -INFINITY;
     p->sample_ess = NAN;
-    p->n_columns = has_lengths ? 1 : 0;
-    int status = tree_set_init(&p->trees, names);
+    int status = has_lengths ? posterior_set_columns(p, 1) : ART_OK;
+    if (!status)
+        status = tree_set_init(&p->trees, names);
     if (!status)
         status = split_table_init(&p->splits, names->count);
     p->decision = mem_zeros(all * (n - 3), sizeof *p->decision);
@@ -48,30 +49,43 @@ void posterior_free(posterior *p)
     free(p->length);
     free(p->value);
     free(p->parameter);
+    block_parameters_free(&p->free);
+    free(p->column);
+    free(p->draw_value);
+    free(p->column_name);
+    free(p->column_share);
     free(p->reported);
     free(p->row_model);
     memset(p, 0, sizeof *p);
 }
 
-int posterior_set_model(posterior *p, const free_model *model)
+int posterior_set_columns(posterior *p, int n)
 {
-    char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE];
-    const size_t n = (size_t)model->n_free;
-    p->model = *model;
-    p->n_columns = 1 + free_model_columns(name, model);
-    p->parameter = mem_zeros((size_t)p->room * n + 1, sizeof *p->parameter);
-    return p->parameter ? ART_OK : ART_ERR_NOMEM;
+    free(p->column);
+    free(p->draw_value);
+    p->column = mem_zeros((size_t)n, sizeof *p->column);
+    p->draw_value = mem_zeros((size_t)n, sizeof *p->draw_value);
+    p->n_columns = n;
+    return p->column && p->draw_value ? ART_OK : ART_ERR_NOMEM;
 }
 
-void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p)
+int posterior_set_parameters(posterior *p, const block_parameters *free)
 {
-    if (p->reported) {
-        memcpy(name, p->column_name, sizeof p->column_name);
-        return;
-    }
-    memcpy(name[0], "TL", sizeof "TL");
-    if (p->model.n_free)
-        free_model_columns(name + 1, &p->model);
+    p->parameter = mem_zeros((size_t)p->room * (size_t)free->n_free + 1, sizeof *p->parameter);
+    const int status = block_parameters_copy(&p->free, free);
+    if (status || !p->parameter)
+        return ART_ERR_NOMEM;
+    return posterior_set_columns(p, 1 + block_parameters_columns(free));
+}
+
+void posterior_column_name(char name[PARAMETER_NAME_SIZE], const posterior *p, int column)
+{
+    if (p->reported)
+        memcpy(name, p->column_name[column], PARAMETER_NAME_SIZE);
+    else if (column == 0)
+        memcpy(name, "TL", sizeof "TL");
+    else
+        block_parameters_name(name, &p->free, column - 1);
 }
 
 double posterior_column_share(const posterior *p, int column)
@@ -79,27 +93,23 @@ double posterior_column_share(const posterior *p, int column)
     return p->reported ? p->column_share[column] : 1;
 }
 
-/* The columns of a draw with these lengths [2N-3] and coordinates [p]. */
-static void column_values(double *value, const posterior *p, const double *length, const double *z)
+static double tree_length(const posterior *p, const double *length)
 {
     const int edges = 2 * p->trees.taxa.count - 3;
-    value[0] = 0;
+    double sum = 0;
     for (int e = 0; e < edges; e++)
-        value[0] += length[e];
-    if (p->model.n_free)
-        free_model_values(value + 1, &p->model, z);
+        sum += length[e];
+    return sum;
 }
 
-void posterior_row_values(double *value, const posterior *p, int row)
+double posterior_row_value(const posterior *p, int row, int column)
 {
     const size_t edges = 2 * (size_t)p->trees.taxa.count - 3, at = (size_t)row;
-    const size_t columns = (size_t)p->n_columns;
-    if (p->reported) {
-        memcpy(value, p->reported + at * columns, columns * sizeof *value);
-        return;
-    }
-    column_values(value, p, p->length + at * edges,
-                  p->parameter ? p->parameter + at * (size_t)p->model.n_free : NULL);
+    if (p->reported)
+        return p->reported[at * (size_t)p->n_columns + (size_t)column];
+    if (column == 0)
+        return tree_length(p, p->length + at * edges);
+    return block_parameters_value(&p->free, p->parameter + at * (size_t)p->free.n_free, column - 1);
 }
 
 double weighted_mean(const weighted_sums *s)
@@ -121,8 +131,10 @@ double weighted_deviation(const weighted_sums *s)
 
 static void add_columns(posterior *p, const double *length, const double *z, double weight)
 {
-    double value[POSTERIOR_COLUMNS];
-    column_values(value, p, length, z);
+    double *value = p->draw_value;
+    value[0] = tree_length(p, length);
+    if (p->free.n_free)
+        block_parameters_values(value + 1, &p->free, z);
     for (int i = 0; i < p->n_columns; i++) {
         weighted_sums *s = &p->column[i];
         const double first = weight * value[i], second = weight * first;
@@ -147,7 +159,7 @@ static void keep(posterior *p, const particles *batch, int i, size_t to)
     p->log_prior[to] = batch->log_prior[i];
     p->log_q[to] = batch->log_q[i] + batch->log_b[i];
     if (p->parameter) {
-        const size_t n_free = (size_t)p->model.n_free;
+        const size_t n_free = (size_t)p->free.n_free;
         memcpy(p->parameter + to * n_free, batch->parameter + from * n_free,
                n_free * sizeof *p->parameter);
     }
@@ -191,8 +203,7 @@ int posterior_add(posterior *p, const particles *batch)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
         if (p->n_columns)
             add_columns(p, length,
-                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->model.n_free
-                                     : NULL,
+                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->free.n_free : NULL,
                         weight);
         if (p->rows == ROWS_BY_WEIGHT)
             resample(p, &stream, batch, i, weight);
@@ -216,7 +227,7 @@ int posterior_fields(posterior *p, saved_state *s)
     state_f64_array(s, "posterior.log_prior", p->log_prior, room, 1);
     state_f64_array(s, "posterior.log_q", p->log_q, room, 1);
     if (p->parameter)
-        state_f64_array(s, "posterior.parameter", p->parameter, room, (size_t)p->model.n_free);
+        state_f64_array(s, "posterior.parameter", p->parameter, room, (size_t)p->free.n_free);
     if (p->n_columns)
         state_f64_array(s, "posterior.column", (double *)p->column, (size_t)p->n_columns,
                         sizeof *p->column / sizeof(double));

@@ -11,7 +11,7 @@
 #define RESULTS_POSTERIOR_H
 
 #include "io/saved_state.h"
-#include "subst/free_model.h"
+#include "subst/block_parameters.h"
 #include "train/particles.h"
 #include "tree/tree_set.h"
 
@@ -30,11 +30,6 @@ typedef struct weighted_sums {
     double weight2, value2, square2; /* sums of w^2, w^2 v, w^2 v^2 */
 } weighted_sums;
 
-enum {
-    POSTERIOR_COLUMNS = FREE_COLUMNS_MOST + 2, /* tree length, then the parameters; averages over
-                                                  models can have both kappa and rates */
-};
-
 typedef struct posterior {
     tree_set trees;     /* importance weights; normalised by posterior_finish */
     split_table splits; /* the same weights, with branch lengths where there are any */
@@ -52,18 +47,19 @@ typedef struct posterior {
     double *log_prior; /* [count] */
     double *log_q;     /* [count] of tree and branch lengths together */
     double *parameter; /* [count][p] coordinates of the free parameters; NULL if there are none */
-    free_model model;  /* with them; n_free = 0 by default */
-    int n_columns;     /* numbers whose means are known, tree length first; 0 without lengths */
-    weighted_sums column[POSTERIOR_COLUMNS]; /* of all draws, not of the rows alone */
+    block_parameters free; /* what they are coordinates of; n_free = 0 by default */
+    int n_columns;         /* numbers whose means are known, tree length first; 0 without lengths */
+    weighted_sums *column; /* [n_columns] of all draws, not of the rows alone */
+    double *draw_value;    /* [n_columns] of the draw that is being added */
     /* Of an average over models (posterior_average.h); NULL otherwise. */
     double *reported; /* [count][n_columns] values of the rows; NaN where the model of a row has no
                          such parameter */
     int *row_model;   /* [count] number of the model of a row, from 1 */
-    char column_name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
-    double column_share[POSTERIOR_COLUMNS]; /* probability of the models that have the parameter */
-    double sample_ess; /* effective number of different draws in rows by weight: count^2 over the
-                          sum, over different draws, of the square of the rows that each fills; by
-                          posterior_finish, NaN before and for rows as drawn */
+    char (*column_name)[PARAMETER_NAME_SIZE]; /* [n_columns] */
+    double *column_share; /* [n_columns] probability of the models that have the parameter */
+    double sample_ess;    /* effective number of different draws in rows by weight: count^2 over the
+                             sum, over different draws, of the square of the rows that each fills; by
+                             posterior_finish, NaN before and for rows as drawn */
 } posterior;
 
 /* The names are copied. */
@@ -71,8 +67,11 @@ int posterior_init(posterior *p, const taxa *names, int room, posterior_rows row
                    uint64_t seed);
 void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 
-/* The draws will have the free parameters of this model; after posterior_init. */
-int posterior_set_model(posterior *p, const free_model *model);
+/* The draws will have these free parameters; after posterior_init. They are copied. */
+int posterior_set_parameters(posterior *p, const block_parameters *free);
+
+/* There will be n columns, with sums of 0. */
+int posterior_set_columns(posterior *p, int n);
 
 int posterior_add(posterior *p, const particles *batch);
 
@@ -80,15 +79,15 @@ int posterior_add(posterior *p, const particles *batch);
  * initialised in the same way. */
 int posterior_fields(posterior *p, saved_state *s);
 
-/* Names of the columns: TL, then as free_model_columns has them. */
-void posterior_column_names(char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE], const posterior *p);
+/* The name of a column: TL, then as block_parameters_name has them. */
+void posterior_column_name(char name[PARAMETER_NAME_SIZE], const posterior *p, int column);
 
 /* The probability of the models that have the parameter of a column: 1 unless models are averaged.
  * What is said of a column is given these models; those below 1 are not in files of rows. */
 double posterior_column_share(const posterior *p, int column);
 
-/* value [n_columns] of a row. */
-void posterior_row_values(double *value, const posterior *p, int row);
+/* A column of a row. */
+double posterior_row_value(const posterior *p, int row, int column);
 
 /* The mean of a column over the posterior, its standard error, and the standard deviation. */
 double weighted_mean(const weighted_sums *s);

@@ -23,7 +23,7 @@ enum {
 /* Names of exchange rates and frequencies are those of GTR (free_model_columns). */
 typedef struct column_list {
     int count;
-    int value[POSTERIOR_COLUMNS]; /* which of the above */
+    int value[N_VALUES]; /* which of the above */
 } column_list;
 
 static bool has_kappa(const free_model *f)
@@ -36,12 +36,11 @@ static void row_numbers(double number[N_VALUES], const posterior_part *part, int
 {
     const posterior *p = part->posterior;
     const free_model *f = part->model;
-    double own[POSTERIOR_COLUMNS], sum = 0;
+    double sum = 0;
     subst_model m = f->fixed;
-    posterior_row_values(own, p, row);
     if (f->n_free)
         free_model_at(&m, f, p->parameter + (size_t)row * (size_t)f->n_free);
-    number[TREE_LENGTH] = own[0];
+    number[TREE_LENGTH] = posterior_row_value(p, row, 0);
     const bool is_equal = m.kind == SUBST_JC || m.kind == SUBST_F81;
     number[KAPPA] = has_kappa(f) || is_equal ? m.rate[RATE_AG] / m.rate[RATE_AC] : (double)NAN;
     for (int i = 0; i < N_RATES; i++)
@@ -118,11 +117,12 @@ static weighted_sums sums_of_rows(const posterior_part *part, int value)
 /* The number of a model's own column of that name, -1 if there is none. */
 static int own_column(const posterior *p, const char *wanted)
 {
-    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
-    posterior_column_names(name, p);
-    for (int k = 0; k < p->n_columns; k++)
-        if (strcmp(name[k], wanted) == 0)
+    char name[PARAMETER_NAME_SIZE];
+    for (int k = 0; k < p->n_columns; k++) {
+        posterior_column_name(name, p, k);
+        if (strcmp(name, wanted) == 0)
             return k;
+    }
     return -1;
 }
 
@@ -259,9 +259,14 @@ int posterior_average(posterior *out, const posterior_part *part, int n, int row
         status = average_splits(out, part, n);
     if (!status)
         status = average_rows(out, part, n, &c);
+    if (!status)
+        status = posterior_set_columns(out, c.count);
+    out->column_name = mem_zeros((size_t)c.count, sizeof *out->column_name);
+    out->column_share = mem_zeros((size_t)c.count, sizeof *out->column_share);
+    if (!status && (!out->column_name || !out->column_share))
+        status = ART_ERR_NOMEM;
     if (status)
         return status;
-    out->n_columns = c.count;
     for (int k = 0; k < c.count; k++)
         set_column(out, k, c.value[k], part, n);
     for (int i = 0; i < n; i++)

@@ -29,21 +29,20 @@ static int put_trees(buffer *out, const posterior *p, const rooting *r)
 static int put_trace(buffer *out, const posterior *p, const rooting *r)
 {
     (void)r;
-    char name[POSTERIOR_COLUMNS][PARAMETER_NAME_SIZE];
-    posterior_column_names(name, p);
+    char name[PARAMETER_NAME_SIZE];
     buffer_text(out, "state\tposterior\tlikelihood\tprior");
-    for (int k = 0; k < p->n_columns; k++)
+    for (int k = 0; k < p->n_columns; k++) {
+        posterior_column_name(name, p, k);
         if (posterior_column_share(p, k) == 1)
-            buffer_printf(out, "\t%s", name[k]);
+            buffer_printf(out, "\t%s", name);
+    }
     buffer_printf(out, "\tlog_q%s\n", p->row_model ? "\tmodel" : "");
     for (int i = 0; i < p->count; i++) {
-        double value[POSTERIOR_COLUMNS];
-        posterior_row_values(value, p, i);
         buffer_printf(out, "%d\t%.10g\t%.10g\t%.10g", i, p->value[i] + p->log_prior[i], p->value[i],
                       p->log_prior[i]);
         for (int k = 0; k < p->n_columns; k++)
             if (posterior_column_share(p, k) == 1)
-                buffer_printf(out, "\t%.10g", value[k]);
+                buffer_printf(out, "\t%.10g", posterior_row_value(p, i, k));
         buffer_printf(out, "\t%.10g", p->log_q[i]);
         if (p->row_model)
             buffer_printf(out, "\t%d", p->row_model[i]);

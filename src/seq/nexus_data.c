@@ -3,8 +3,8 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "base/mem.h"
-#include "io/nexus.h"
 #include "base/number.h"
+#include "io/nexus_link.h"
 #include "seq/alignment.h"
 #include "seq/encode.h"
 #include "seq/symbols.h"
@@ -16,8 +16,12 @@
 typedef struct reader {
     rows *r;
     nexus n;
-    rows labels;           /* TAXLABELS, as rows without sequences */
-    size_t taxa_blocks;    /* how many there were */
+    rows *labels;          /* [n_blocks] TAXLABELS of each TAXA block, as rows without sequences */
+    nexus_token *title;    /* [n_blocks] of the TAXA blocks; END for one without a title */
+    size_t n_blocks;       /* TAXA blocks so far */
+    size_t linked;         /* the one that the matrix is of; n_blocks: any of them */
+    bool in_taxa;          /* a TAXA block is being read */
+    nexus_token link;      /* its title behind LINK; END where there was none */
     const char *matrix;    /* the DATA or CHARACTERS block; NULL before it */
     nexus_token block;     /* its name */
     nexus_token type;      /* DATATYPE; END where it was not said */
@@ -424,9 +428,25 @@ static bool is_block_end(const reader *x, const nexus_token *t)
            nexus_peek(&x->n, &behind) == ART_OK && nexus_is_mark(&behind, ';');
 }
 
+/* Whether the name of a row is among the TAXLABELS of the linked TAXA block, or of any. */
+static int find_label(const reader *x, const row *y, bool *found)
+{
+    int status = ART_OK;
+    *found = false;
+    for (size_t i = 0; i < x->n_blocks && !*found && status == ART_OK; i++) {
+        const size_t count = x->labels[i].count;
+        size_t number;
+        if (x->linked < x->n_blocks && i != x->linked)
+            continue;
+        status = rows_add(&x->labels[i], y->name, strlen(y->name), y->at, &number);
+        *found = number < count;
+    }
+    return status;
+}
+
 static int check_matrix(reader *x)
 {
-    char shown[96];
+    char shown[96], title[64];
     if (x->n_taxa && x->r->count != x->n_taxa)
         return diag_error(
             x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
@@ -435,15 +455,30 @@ static int check_matrix(reader *x)
     int status = rows_expect(x->r, x->n_sites, "NCHAR says",
                              "correct NCHAR or the sequence; an interleaved matrix needs "
                              "INTERLEAVE in FORMAT");
-    size_t labels = x->labels.count;
-    for (size_t i = 0; labels && i < x->r->count && status == ART_OK; i++) {
+    if (status == ART_OK && x->linked < x->n_blocks && x->link.kind != NEXUS_END &&
+        x->labels[x->linked].count != x->r->count)
+        return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, &x->link),
+                          "the linked TAXA block has %zu TAXLABELS, but the matrix has %zu %s -- "
+                          "link to the block that lists the taxa of the matrix, or complete one "
+                          "of them",
+                          x->labels[x->linked].count, x->r->count,
+                          format_noun(x->r->count, "row", "rows"));
+    bool is_listed = false;
+    for (size_t i = 0; i < x->n_blocks; i++)
+        is_listed |= x->labels[i].count > 0;
+    for (size_t i = 0; is_listed && i < x->r->count && status == ART_OK; i++) {
         const row *y = &x->r->row[i];
-        size_t found;
-        status = rows_add(&x->labels, y->name, strlen(y->name), y->at, &found);
-        if (status == ART_OK && found >= labels)
-            status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, y->at),
-                                "%s is not among the TAXLABELS -- make the names equal",
-                                diag_quote(shown, sizeof shown, y->name, strlen(y->name)));
+        bool found;
+        status = find_label(x, y, &found);
+        if (status == ART_OK && !found)
+            status =
+                diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, y->at),
+                           "%s is not among the TAXLABELS%s%s -- make the names equal",
+                           diag_quote(shown, sizeof shown, y->name, strlen(y->name)),
+                           x->link.kind == NEXUS_END ? "" : " of the linked TAXA block ",
+                           x->link.kind == NEXUS_END
+                               ? ""
+                               : diag_quote(title, sizeof title, x->link.start, x->link.length));
     }
     return status;
 }
@@ -487,13 +522,18 @@ static int skip_blanks(reader *x)
 /* NOLABELS: the rows have the names of TAXLABELS, in their order. */
 static int read_unnamed_rows(reader *x)
 {
-    const rows *names = &x->labels;
+    const rows *names = x->linked < x->n_blocks ? &x->labels[x->linked]
+                        : x->n_blocks == 1      ? &x->labels[0]
+                                                : NULL;
     int status = ART_OK;
-    if (names->count == 0 || x->taxa_blocks > 1)
+    if (!names || names->count == 0)
         return diag_error(
             x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n.at),
-            "the rows have no names (NOLABELS), and there is no one list of TAXLABELS "
-            "before the matrix -- add a TAXA block, or names and LABELS");
+            x->n_blocks > 1
+                ? "the rows have no names (NOLABELS), and of several TAXA blocks none is linked "
+                  "-- add LINK TAXA = title; before the matrix"
+                : "the rows have no names (NOLABELS), and there is no list of TAXLABELS "
+                  "before the matrix -- add a TAXA block, or names and LABELS");
     for (size_t i = 0; i < names->count && status == ART_OK; i++)
         status =
             rows_add(x->r, names->row[i].name, strlen(names->row[i].name), names->row[i].at, NULL);
@@ -532,9 +572,9 @@ static int refuse_type(reader *x)
     const char *at = NULL;
     size_t number = 0, site = 0;
     char type[96], block[24], what[24], name[96], example[256] = "";
-    x->n.d = x->r->d = x->labels.d = NULL;
+    x->n.d = x->r->d = NULL;
     int status = read_rows(x);
-    x->n.d = x->r->d = x->labels.d = d;
+    x->n.d = x->r->d = d;
     if (status == ART_ERR_NOMEM)
         return status;
     if (rows_first_invalid(x->r, &at, &number, &site)) {
@@ -570,29 +610,51 @@ static int parse_matrix(reader *x)
     return status == ART_OK ? check_matrix(x) : status;
 }
 
-/* TAXLABELS. With several TAXA blocks, the matrix may be of any of them. */
+/* The next list of TAXLABELS, as yet without names and without a title. */
+static int add_taxa_block(reader *x)
+{
+    rows *labels = mem_resize(x->labels, x->n_blocks + 1, sizeof *labels);
+    if (!labels)
+        return ART_ERR_NOMEM;
+    x->labels = labels;
+    int status = nexus_add_title(&x->title, x->n_blocks);
+    if (status == ART_OK)
+        rows_init(&labels[x->n_blocks++], x->r->in, x->r->d);
+    return status;
+}
+
 static int parse_labels(reader *x)
 {
-    const size_t before = x->labels.count;
-    size_t listed = 0;
     nexus_token t;
     int status;
+    if (!x->in_taxa) { /* DIMENSIONS NEWTAXA in a block of data */
+        if ((status = add_taxa_block(x)) != ART_OK)
+            return status;
+        x->linked = x->n_blocks - 1;
+    }
+    rows *labels = &x->labels[x->n_blocks - 1];
     while ((status = nexus_next(&x->n, &t)) == ART_OK && !nexus_is_mark(&t, ';')) {
-        size_t found = 0;
         if (is_block_end(x, &t))
             return nexus_unexpected(&x->n, &t, "';' at the end of TAXLABELS",
                                     "end it with a semicolon");
-        const size_t count = x->labels.count;
-        if ((status = add_name(x, &x->labels, &t, &found)) != ART_OK)
+        if ((status = add_name(x, labels, &t, NULL)) != ART_OK)
             return status;
-        if (found >= before && found < count)
-            return add_name(x, &x->labels, &t, NULL); /* says that it is the second one */
-        listed++;
     }
-    if (status == ART_OK && x->n_taxa && listed != x->n_taxa)
+    if (status == ART_OK && x->n_taxa && labels->count != x->n_taxa)
         status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->n_taxa_at),
                             "NTAX is %zu, but there %s %zu TAXLABELS -- correct one of them",
-                            x->n_taxa, format_noun(listed, "is", "are"), listed);
+                            x->n_taxa, format_noun(labels->count, "is", "are"), labels->count);
+    return status;
+}
+
+/* LINK TAXA = title; in a block of data. */
+static int parse_link(reader *x)
+{
+    int status = nexus_read_link(&x->n, &x->link);
+    if (status == ART_OK)
+        status = nexus_find_linked(&x->linked, &x->n, &x->link, x->title, x->n_blocks);
+    if (x->linked == x->n_blocks)
+        x->link = (nexus_token){.kind = NEXUS_END};
     return status;
 }
 
@@ -601,7 +663,7 @@ static int parse_data_command(reader *x, const nexus_token *t)
 {
     char shown[64];
     diag_quote(shown, sizeof shown, t->start, t->length);
-    if (!x->matrix)
+    if (x->in_taxa)
         return diag_error(x->n.d, ART_ERR_INPUT, nexus_place(&x->n, t),
                           "%s in a TAXA block -- it belongs in a DATA or CHARACTERS block", shown);
     if (x->r->count)
@@ -615,8 +677,8 @@ static int parse_data_command(reader *x, const nexus_token *t)
 /* One command of a TAXA, DATA or CHARACTERS block. */
 static int parse_command(reader *x, const nexus_token *t)
 {
-    static const char *const passed[] = {"title",           "link",   "charlabels", "statelabels",
-                                         "charstatelabels", "options"};
+    static const char *const passed[] = {"title",      "link",        "blockid",         "id",
+                                         "charlabels", "statelabels", "charstatelabels", "options"};
     char shown[64];
     if (nexus_is(t, "dimensions"))
         return parse_dimensions(x);
@@ -624,6 +686,10 @@ static int parse_command(reader *x, const nexus_token *t)
         return parse_labels(x);
     if (nexus_is(t, "format") || nexus_is(t, "matrix"))
         return parse_data_command(x, t);
+    if (nexus_is(t, "title") && x->in_taxa)
+        return nexus_read_title(&x->n, &x->title[x->n_blocks - 1]);
+    if (nexus_is(t, "link") && !x->in_taxa)
+        return parse_link(x);
     diag_quote(shown, sizeof shown, t->start, t->length);
     if (nexus_is(t, "begin"))
         return nexus_unexpected(&x->n, t, "END; at the end of the block",
@@ -667,8 +733,9 @@ static int parse_data(reader *x, const nexus_token *name)
                           input_place(x->n.in, x->matrix).line);
     x->matrix = name->from;
     x->block = *name;
-    if (x->taxa_blocks > 1)
-        x->n_taxa = 0; /* it is not known of which of them the matrix is */
+    x->linked = x->n_blocks;
+    if (x->n_blocks > 1)
+        x->n_taxa = 0; /* LINK may say of which of them the matrix is */
     int status = parse_block(x);
     if (status == ART_OK && x->r->count == 0)
         status = diag_error(x->n.d, ART_ERR_INPUT, input_place(x->n.in, x->matrix),
@@ -680,8 +747,12 @@ static int parse_data(reader *x, const nexus_token *name)
 static int parse_taxa(reader *x)
 {
     x->n_taxa = 0;
-    x->taxa_blocks++;
-    return parse_block(x);
+    int status = add_taxa_block(x);
+    x->in_taxa = true;
+    if (status == ART_OK)
+        status = parse_block(x);
+    x->in_taxa = false;
+    return status;
 }
 
 /* Says that a block is skipped, and why. */
@@ -765,13 +836,15 @@ int nexus_data_parse(rows *r)
     reader x = {.r = r};
     r->sets = true;
     nexus_init(&x.n, r->in, NEXUS_PUNCTUATION, r->d);
-    rows_init(&x.labels, r->in, r->d);
     r->symbol['.'] = SYMBOL_BAD; /* it would be the match character, and must be declared */
     int status = parse_blocks(&x);
     if (status == ART_OK && !x.matrix)
         status = diag_error(r->d, ART_ERR_INPUT, input_file(r->in),
                             "no DATA or CHARACTERS block -- this program reads one of them");
-    rows_free(&x.labels);
+    for (size_t i = 0; i < x.n_blocks; i++)
+        rows_free(&x.labels[i]);
+    free(x.labels);
+    free(x.title);
     free(x.name);
     return status;
 }

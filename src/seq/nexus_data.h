@@ -1,6 +1,7 @@
 /* nexus_data.h: the structure of the DATA or CHARACTERS block of a NEXUS file.
  *
- * A TAXA block, if present, must agree with the matrix. Other blocks are skipped with a note;
+ * A TAXA block, if present, must agree with the matrix: of several, the one that the block links to
+ * (LINK TAXA = title), or any. Other blocks are skipped with a note;
  * commands for other programs are never executed. Of FORMAT everything is understood that leaves a
  * row of characters per taxon: MISSING, GAP, MATCHCHAR, EQUATE, INTERLEAVE, NOLABELS; types of data
  * that are not nucleotides are refused, with the first character that shows it. Sets of bases, {CG}

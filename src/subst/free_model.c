@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "subst/gamma_rates.h"
+#include "subst/simplex.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,27 +139,29 @@ static void through_coordinates(double *dz, const free_model *f, const double *z
             dz[k] *= 3 / z[k];
 }
 
-/* Numbers y_k > 0 with sum 1, y ~ Dirichlet(shape), as coordinates: y_k is proportional to
- * exp(l_k + offset_k), and the reference has no coordinate, its l is 0. All groups but alpha are of
- * this kind: a beta distribution is a Dirichlet distribution of two numbers, and the logistic map
- * is this one with a reference of 1 - y. */
-typedef struct simplex {
+/* Parameters with sum 1 (simplex.h): all groups but alpha are of this kind. */
+typedef struct group {
     int n;
     int reference;
     int first; /* its first coordinate */
     double shape[N_RATES];
     double offset[N_RATES];
-} simplex;
+} group;
 
-enum { SIMPLEXES = 3 };
+static simplex simplex_of(const group *g)
+{
+    return (simplex){g->n, g->reference, g->shape, g->offset};
+}
+
+enum { GROUPS = 3 };
 
 /* Rates of one class are equal. Their sum y_k = n_k r_k is what the class would have if its rates
  * were free: sums of parts of a Dirichlet distribution are Dirichlet distributed, with the sums of
  * the parameters. */
-static simplex simplex_of_rates(const free_model *f)
+static group group_of_rates(const free_model *f)
 {
-    simplex s = {.n = subst_rate_classes(f->fixed.kind),
-                 .reference = f->rate_class[reference_rate(f)]};
+    group s = {.n = subst_rate_classes(f->fixed.kind),
+               .reference = f->rate_class[reference_rate(f)]};
     for (int i = 0; i < N_RATES; i++) {
         s.shape[f->rate_class[i]] += f->prior.rates[i];
         s.offset[f->rate_class[i]] += 1;
@@ -174,75 +177,18 @@ static simplex simplex_of_rates(const free_model *f)
     return s;
 }
 
-static int simplexes_of(simplex out[SIMPLEXES], const free_model *f)
+static int groups_of(group out[GROUPS], const free_model *f)
 {
     int n = 0;
     if (f->rates_free)
-        out[n++] = simplex_of_rates(f);
+        out[n++] = group_of_rates(f);
     if (f->frequencies_free) {
-        out[n] = (simplex){.n = 4, .reference = 3, .first = frequencies_at(f)};
+        out[n] = (group){.n = 4, .reference = 3, .first = frequencies_at(f)};
         memcpy(out[n++].shape, f->prior.frequencies, sizeof f->prior.frequencies);
     }
     if (f->p_invariant_free) /* the place between the ends of the uniform distribution */
-        out[n++] = (simplex){.n = 2, .reference = 1, .first = p_invariant_at(f), .shape = {1, 1}};
+        out[n++] = (group){.n = 2, .reference = 1, .first = p_invariant_at(f), .shape = {1, 1}};
     return n;
-}
-
-/* log_y [n] at the coordinates z of all the model. */
-static void simplex_place(double *log_y, const simplex *s, const double *z)
-{
-    double most = -INFINITY, sum = 0;
-    const double *own = z + s->first;
-    for (int k = 0; k < s->n; k++) {
-        log_y[k] = s->offset[k] + (k == s->reference ? 0 : *own++);
-        most = fmax(most, log_y[k]);
-    }
-    for (int k = 0; k < s->n; k++)
-        sum += exp(log_y[k] - most);
-    for (int k = 0; k < s->n; k++)
-        log_y[k] -= most + log(sum);
-}
-
-/* The density of y is Gamma(sum a) prod y_k^(a_k - 1) / Gamma(a_k), the Jacobian prod y_k. */
-static double simplex_log_density(const simplex *s, const double *z)
-{
-    double log_y[N_RATES], total = 0, value = 0;
-    simplex_place(log_y, s, z);
-    for (int k = 0; k < s->n; k++) {
-        total += s->shape[k];
-        value += s->shape[k] * log_y[k] - log_gamma(s->shape[k]);
-    }
-    return value + log_gamma(total);
-}
-
-static void simplex_add_gradient(double *dz, const simplex *s, const double *z)
-{
-    double log_y[N_RATES], total = 0;
-    double *own = dz + s->first;
-    simplex_place(log_y, s, z);
-    for (int k = 0; k < s->n; k++)
-        total += s->shape[k];
-    for (int k = 0; k < s->n; k++)
-        if (k != s->reference)
-            *own++ += s->shape[k] - total * exp(log_y[k]);
-}
-
-/* Log of a gamma draw: of shape + 1 times u^(1 / shape), which may be below the smallest double. */
-static double draw_log_gamma(rng *stream, double shape)
-{
-    const double above = log(rng_gamma(stream, shape + 1));
-    return above + log(rng_uniform(stream)) / shape;
-}
-
-static void simplex_draw(double *z, const simplex *s, rng *stream)
-{
-    double log_y[N_RATES];
-    double *own = z + s->first;
-    for (int k = 0; k < s->n; k++)
-        log_y[k] = draw_log_gamma(stream, s->shape[k]) - s->offset[k];
-    for (int k = 0; k < s->n; k++)
-        if (k != s->reference)
-            *own++ = log_y[k] - log_y[s->reference];
 }
 
 static double within(double x, double low, double high)
@@ -407,13 +353,15 @@ void free_model_coordinates(double *z, const free_model *f, const subst_model *m
 
 double free_model_log_prior(const free_model *f, const double *z)
 {
-    simplex s[SIMPLEXES];
-    const int n = simplexes_of(s, f);
+    group g[GROUPS];
+    const int n = groups_of(g, f);
     double value = 0, l[FREE_MOST];
     if (!logarithms_of(l, f, z))
         return -INFINITY;
-    for (int i = 0; i < n; i++)
-        value += simplex_log_density(&s[i], l);
+    for (int i = 0; i < n; i++) {
+        const simplex s = simplex_of(&g[i]);
+        value += simplex_log_density(&s, l + g[i].first);
+    }
     if (f->alpha_free) {
         const double log_alpha = l[alpha_at(f)];
         value += log(f->prior.alpha_rate) - f->prior.alpha_rate * exp(log_alpha) + log_alpha;
@@ -425,14 +373,15 @@ double free_model_log_prior(const free_model *f, const double *z)
 
 double free_model_stated_prior(const free_model *f, const double *z)
 {
-    simplex s[SIMPLEXES];
-    const int n = simplexes_of(s, f);
+    group g[GROUPS];
+    const int n = groups_of(g, f);
     double value = 0, l[FREE_MOST], log_y[N_RATES];
     logarithms_of(l, f, z);
     for (int i = 0; i < n; i++) {
-        value += simplex_log_density(&s[i], l);
-        simplex_place(log_y, &s[i], l);
-        for (int k = 0; k < s[i].n; k++) /* without the Jacobian */
+        const simplex s = simplex_of(&g[i]);
+        value += simplex_log_density(&s, l + g[i].first);
+        simplex_place(log_y, &s, l + g[i].first);
+        for (int k = 0; k < s.n; k++) /* without the Jacobian */
             value -= log_y[k];
     }
     if (f->alpha_free)
@@ -463,10 +412,12 @@ void free_model_bounds(double *low, double *high, const free_model *f)
 
 static void add_prior_gradient(double *dz, const free_model *f, const double *z)
 {
-    simplex s[SIMPLEXES];
-    const int n = simplexes_of(s, f);
-    for (int i = 0; i < n; i++)
-        simplex_add_gradient(dz, &s[i], z);
+    group g[GROUPS];
+    const int n = groups_of(g, f);
+    for (int i = 0; i < n; i++) {
+        const simplex s = simplex_of(&g[i]);
+        simplex_add_gradient(dz + g[i].first, &s, z + g[i].first);
+    }
     if (f->alpha_free)
         dz[alpha_at(f)] += 1 - f->prior.alpha_rate * exp(z[alpha_at(f)]);
 }
@@ -566,10 +517,12 @@ void free_model_gradient(double *dz, const free_model *f, const double *z, const
 
 void free_model_draw(double *z, const free_model *f, rng *stream)
 {
-    simplex s[SIMPLEXES];
-    const int n = simplexes_of(s, f);
-    for (int i = 0; i < n; i++)
-        simplex_draw(z, &s[i], stream);
+    group g[GROUPS];
+    const int n = groups_of(g, f);
+    for (int i = 0; i < n; i++) {
+        const simplex s = simplex_of(&g[i]);
+        simplex_draw(z + g[i].first, &s, stream);
+    }
     if (f->alpha_free)
         z[alpha_at(f)] = log(rng_exponential(stream) / f->prior.alpha_rate);
     from_logarithms(z, f);
@@ -630,7 +583,7 @@ int free_model_prior_text(char *out, size_t size, const free_model *f, int i)
 {
     const model_priors *p = &f->prior;
     if (f->rates_free && i-- == 0) {
-        const simplex s = simplex_of_rates(f);
+        const group s = group_of_rates(f);
         if (has_kappa(f))
             print_prior(out, size, "kappa / (1 + kappa)", "beta", p->kappa, 2);
         else

@@ -98,7 +98,8 @@ static int read_numbers(reader *r, part *p)
 static int read_part(reader *r, part *p)
 {
     *p = (part){.word = r->at, .n_numbers = -1};
-    while (isalnum((unsigned char)*r->at))
+    const int is_asc = strncasecmp(r->at, "ASC", 3) == 0; /* +ASC_LEWIS of RAxML-NG */
+    while (isalnum((unsigned char)*r->at) || (is_asc && *r->at == '_'))
         r->at++;
     p->length = (size_t)(r->at - p->word);
     int status = *r->at == '{' ? read_numbers(r, p) : ART_OK;
@@ -147,8 +148,9 @@ static int missing(reader *r, const part *p, const char *what, const char *examp
 static int wrong_count(reader *r, const part *p, const char *expected)
 {
     char shown[64];
-    return diag_error(r->d, ART_ERR_INPUT, place(r, p->word), "%s has %d numbers, expected %s",
-                      show(shown, p->word, p->length), p->n_numbers, expected);
+    return diag_error(r->d, ART_ERR_INPUT, place(r, p->word), "%s has %d %s -- give %s",
+                      show(shown, p->word, p->length), p->n_numbers,
+                      p->n_numbers == 1 ? "number" : "numbers", expected);
 }
 
 /* Checks number i of a part against an interval that includes neither end. */
@@ -243,6 +245,30 @@ static int has_digits_behind(const part *p)
     return 0;
 }
 
+/* Why the name of a model is not known. */
+static int refuse_name(reader *r, const part *p)
+{
+    static const char *const PROTEIN[] = {"LG",    "WAG",   "JTT",   "DAYHOFF",  "DCMUT",
+                                          "VT",    "MTREV", "MTMAM", "MTART",    "MTZOA",
+                                          "MTMET", "CPREV", "RTREV", "BLOSUM62", "FLU",
+                                          "HIVB",  "HIVW",  "PMB",   "STMTREV",  "Q"};
+    char shown[64];
+    show(shown, p->word, p->length);
+    for (size_t i = 0; i < sizeof PROTEIN / sizeof *PROTEIN; i++)
+        if (is_word(p, PROTEIN[i]))
+            return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
+                              "%s is a model of proteins -- this program analyses nucleotides "
+                              "only; give the DNA of the same genes and a model such as GTR+G4",
+                              shown);
+    return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
+                      "model %s is not supported -- use JC, K80, F81, HKY, TN93, SYM, GTR or a "
+                      "restricted GTR (K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM)%s",
+                      shown,
+                      has_digits_behind(p) ? "; if it had braces, quote the model in the shell, as "
+                                             "in 'GTR{1,2,1,1,3,1}'"
+                                           : "");
+}
+
 static int read_name(reader *r, model_text *t, int *unequal)
 {
     part p;
@@ -255,15 +281,7 @@ static int read_name(reader *r, model_text *t, int *unequal)
             *unequal = SPELLINGS[i].unequal;
             return read_rates(r, t, &p);
         }
-    char shown[64];
-    return diag_error(r->d, ART_ERR_INPUT, place(r, p.word),
-                      "model %s is not supported -- use JC, K80, F81, HKY, TN93, SYM, GTR or a "
-                      "restricted GTR (K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM)%s",
-                      show(shown, p.word, p.length),
-                      has_digits_behind(&p)
-                          ? "; if it had braces, quote the model in the shell, as "
-                            "in 'GTR{1,2,1,1,3,1}'"
-                          : "");
+    return refuse_name(r, &p);
 }
 
 static int count_frequencies(reader *r, subst_model *m, const part *p)

@@ -11,6 +11,7 @@
  * Literals, because the preset gives them to options as text. */
 #define PUBLISHED_RATE             0.0001
 #define PUBLISHED_BRANCH_RATE      0.001
+#define PUBLISHED_SBN_RATE         0.001 /* of subsplit networks, in infer */
 #define PUBLISHED_DECAY            0.75
 #define PUBLISHED_DECAY_EVERY      20000
 #define PUBLISHED_BETA2            0.999
@@ -33,6 +34,7 @@ enum {
 };
 #define VBPI_TREE_RATE   PUBLISHED_RATE
 #define VBPI_BRANCH_RATE 3e-3
+#define VBPI_SBN_RATE    0.01 /* of subsplit networks; a literal as above */
 
 /* Of a density of given trees: few steps with little noise, at a high rate that falls to 0
  * (docs/decisions/fit.md). */

@@ -89,6 +89,7 @@ static int read_weight(newick *t, const nexus *n, const nexus_token *note)
 int newick_read_head(newick *t, nexus *n)
 {
     t->count = 0;
+    t->joined = -1;
     t->rooting = NEWICK_UNSAID;
     t->has_weight = false;
     t->weight = 1;
@@ -123,15 +124,15 @@ static int read_length(newick_node *node, nexus *n)
     while (t.kind == NEXUS_COMMENT);
     if (t.kind != NEXUS_WORD || number_double(&node->length, t.start, t.length) != ART_OK)
         return nexus_unexpected(n, &t, "a branch length after ':'",
-                                "write a number such as 0.1 or 1e-5, with a decimal point");
+                                "write a number such as 0.1 or 1e-5");
     node->has_length = true;
     return ART_OK;
 }
 
-/* '' inside a quoted label */
+/* '' inside a quoted label, or a bare one that goes on in the next line. */
 static bool has_escapes(const newick_node *node)
 {
-    return node->quoted && memchr(node->label, '\'', node->label_length);
+    return memchr(node->label, node->quoted ? '\'' : '\n', node->label_length);
 }
 
 /* A mark of a branch as PAML has it, #1 or $2. */
@@ -141,17 +142,26 @@ static bool is_branch_mark(const nexus_token *t)
            t->start[1] >= '0' && t->start[1] <= '9';
 }
 
-static int read_label(newick *tree, newick_node *node, const nexus *n, const nexus_token *t)
+/* Whether the token is the rest of the label: the text was broken into lines inside a bare name. */
+static bool goes_on(const newick_node *node, const nexus_token *t)
 {
-    char shown[64], before[64];
+    return node->label && !node->has_length && !node->quoted && t->kind == NEXUS_WORD &&
+           t->from[-1] == '\n' && node->label + node->label_length == t->from - 1;
+}
+
+static int read_label(newick *tree, newick_node *node, const nexus *n, const nexus_token *whole)
+{
+    char shown[64];
+    nexus_token joined = *whole;
+    const nexus_token *t = &joined;
     if (is_branch_mark(t))
         return ART_OK;
-    if (!node->has_length && node->label && t->from[-1] == '\n')
-        return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
-                          "%s at the end of a line and %s on the next one look like one name -- "
-                          "join the lines, or put names with blanks in quotes",
-                          diag_quote(before, sizeof before, node->label, node->label_length),
-                          diag_quote(shown, sizeof shown, t->start, t->length));
+    if (goes_on(node, t)) {
+        tree->joined = (int32_t)(node - tree->node);
+        joined.start = joined.from = node->label;
+        joined.length += (size_t)(whole->start - node->label);
+        node->label = NULL;
+    }
     if (node->has_length || node->label)
         return diag_error(n->d, ART_ERR_INPUT, nexus_place(n, t),
                           "expected ',', ')' or ';', found %s -- put names with blanks or "
@@ -300,7 +310,15 @@ const char *newick_label(const newick *t, const newick_node *node, size_t *lengt
     if (!has_escapes(node))
         return node->label;
     nexus_token token = {NEXUS_QUOTED, node->label, node->label_length, node->label};
-    *length = nexus_unquote(t->plain, &token);
+    if (node->quoted) {
+        *length = nexus_unquote(t->plain, &token);
+        return t->plain;
+    }
+    *length = 0;
+    for (uint32_t i = 0; i < node->label_length; i++)
+        if (node->label[i] != '\n')
+            t->plain[(*length)++] = node->label[i];
+    t->plain[*length] = '\0';
     return t->plain;
 }
 

@@ -26,7 +26,7 @@ typedef struct newick_node {
     int32_t n_children;    /* 0 for a leaf */
     const char *from;      /* where the node begins, for messages */
     const char *label;     /* as in the text, NULL if there is none */
-    uint32_t label_length; /* '' in a quoted label counts as two bytes */
+    uint32_t label_length; /* '' in a quoted label counts as two bytes, a line break as one */
     bool quoted;
     bool has_length;
     double length;
@@ -39,7 +39,8 @@ typedef struct newick {
     newick_node *node; /* [count]; parents before children, node 0 is the root */
     int32_t count;
     int32_t room;
-    char *plain; /* [NEWICK_MAX_LABEL + 1] a label without its quotes; NULL until needed */
+    char *plain;    /* [NEWICK_MAX_LABEL + 1] a label without its quotes; NULL until needed */
+    int32_t joined; /* a node whose bare label goes on in the next line; -1 if none does */
     newick_rooting rooting; /* [&R], [&U] */
     bool has_weight;        /* [&W 0.25] or [&W 1/4] before the tree */
     double weight;          /* 0 .. NEWICK_MAX_WEIGHT; 1 if none is given */
@@ -61,8 +62,8 @@ int newick_read(newick *t, nexus *n);
  * ART_ERR_NOMEM. O(count). */
 int newick_prune(newick *t, const bool *drop);
 
-/* The label as plain text, '' turned into ', and its length. The text does not end with a NUL, and
- * may change with the next call. */
+/* The label as plain text, '' turned into ', without line breaks, and its length. The text does not
+ * end with a NUL, and may change with the next call. */
 const char *newick_label(const newick *t, const newick_node *node, size_t *length);
 
 /* The number after `key=` in the annotation; false if there is none. */

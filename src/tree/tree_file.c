@@ -1,6 +1,7 @@
 #include "tree/tree_file.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -59,36 +60,48 @@ static bool named(const tree_file *f, const char *suffix)
     return n >= m && strcasecmp(f->in.name + n - m, suffix) == 0;
 }
 
-static int wrong_weight(const tree_file *f, const char *at, diag *d)
+/* Some trees have a weight and some have none. That counts as 1, as in PAUP and DendroPy, unless
+ * the others are probabilities, among which 1 would be nearly all, or must be. */
+static int settle_missing_weights(tree_file *f, bool must, size_t missing, size_t first, diag *d)
 {
-    if (f->text.has_weight)
-        return diag_error(d, ART_ERR_INPUT, input_place(&f->in, at),
-                          "this tree has a weight, but the trees before it do not -- give all "
-                          "trees a weight [&W w], or none");
-    return diag_error(d, ART_ERR_INPUT, input_place(&f->in, at),
-                      "this tree has no weight -- give all trees a weight [&W w], or none in a "
-                      "file that is not called .trprobs");
+    const double given = f->total - (double)missing;
+    if (must || given <= 1)
+        return diag_error(d, ART_ERR_INPUT, input_place(&f->in, f->index.start[first]),
+                          "this tree has no weight -- give all trees a weight [&W w], or none in a "
+                          "file that is not called .trprobs");
+    diag_note(
+        d, input_place(&f->in, f->index.start[first]),
+        "%zu of %zu trees %s no weight, the first one here; they count 1, and the weights are "
+        "normalized",
+        missing, f->count, format_noun(missing, "has", "have"));
+    return ART_OK;
 }
 
-/* Either all trees have weights, as those of a .trprobs file must, or none. Sums them. */
+/* Sums the weights, which all trees of a .trprobs file must have. */
 static int sum_weights(tree_file *f, diag *d)
 {
-    f->weighted = named(f, ".trprobs") || named(f, ".trprobs.gz");
+    const bool must = named(f, ".trprobs") || named(f, ".trprobs.gz");
+    size_t missing = 0, first = 0;
     f->total = 0;
     for (size_t i = 0; i < f->count; i++) {
         f->words.at = f->index.start[i];
         int status = newick_read_head(&f->text, &f->words);
         if (status)
             return status;
-        f->weighted |= i == 0 && f->text.has_weight;
-        if (f->text.has_weight != f->weighted)
-            return wrong_weight(f, f->index.start[i], d);
+        if (!f->text.has_weight && missing++ == 0)
+            first = i;
         f->total += f->text.weight;
+    }
+    f->weighted = must || missing < f->count;
+    if (f->weighted && missing) {
+        int status = settle_missing_weights(f, must, missing, first, d);
+        if (status)
+            return status;
     }
     if (!(f->total > 0))
         return diag_error(d, ART_ERR_INPUT, input_file(&f->in),
                           "the weights of the trees are all 0 -- at least one must be above 0");
-    if (f->weighted && fabs(f->total - 1) > 1e-3)
+    if (f->weighted && !missing && fabs(f->total - 1) > 1e-3)
         diag_note(d, input_file(&f->in), "the weights sum to %g, not to 1; they are normalized",
                   f->total);
     return ART_OK;
@@ -198,9 +211,26 @@ static int prune(tree_file *f)
     return status;
 }
 
+/* Says once that a name was broken into two lines. */
+static void note_joined(tree_file *f, diag *d)
+{
+    char shown[96];
+    size_t length;
+    if (f->text.joined < 0 || f->noted_joined)
+        return;
+    const newick_node *node = &f->text.node[f->text.joined];
+    const char *label = newick_label(&f->text, node, &length);
+    f->noted_joined = true;
+    diag_note(d, input_place(&f->in, node->label),
+              "a name goes on in the next line; it is read as %s",
+              diag_quote(shown, sizeof shown, label, length));
+}
+
 int tree_file_next(tree_file *f, diag *d)
 {
     int status = tree_file_next_text(f, d);
+    if (!status)
+        note_joined(f, d);
     if (!status && f->prune)
         status = prune(f);
     if (!status)

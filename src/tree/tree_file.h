@@ -14,8 +14,8 @@
  * A tree_file points into itself: do not copy it.
  *
  * Accepted with a note: rooted trees (the root is removed), an incomplete last tree (of a run that
- * was killed), weights that do not sum to 1, and negative branch lengths if only topologies are
- * used. */
+ * was killed), weights that do not sum to 1 or that some trees do not have, names that go on in the
+ * next line, and negative branch lengths if only topologies are used. */
 #ifndef TREE_TREE_FILE_H
 #define TREE_TREE_FILE_H
 
@@ -58,7 +58,7 @@ typedef struct tree_file {
     tree_builder builder; /* memory */
     tree_rules rules;
     bool prune;
-    bool noted_root, noted_negative; /* said once per file */
+    bool noted_root, noted_negative, noted_joined; /* said once per file */
 } tree_file;
 
 /* options may be NULL: the defaults are all zero. *f is always set, and safe to free. */

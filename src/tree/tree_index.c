@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "io/nexus_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,11 @@ typedef struct finder {
     tree_index *x;
     nexus words;
     nexus tree_words;
+    taxa *list;         /* [n_lists] TAXLABELS of each TAXA block */
+    nexus_token *title; /* [n_lists] of these blocks; END for one without a title */
+    size_t n_lists;
+    bool is_translated; /* a TRANSLATE table gave the names, not a list */
+    size_t linked;      /* the list that a TREES block linked to; SIZE_MAX if none did */
 } finder;
 
 /* Enters the tree that begins where the words are, and goes behind its ';'. A tree without ';'
@@ -138,9 +144,9 @@ static int find_newick_trees(finder *f)
     return ART_OK;
 }
 
-/* A name from a TRANSLATE table or a list of taxa, added to the taxa of the file; its number there.
+/* A name from a TRANSLATE table or a list of taxa, added to the names; its number there.
  * may_repeat: it may be there already. */
-static int add_name(finder *f, const nexus_token *t, bool may_repeat, int32_t *number)
+static int add_name(finder *f, taxa *names, const nexus_token *t, bool may_repeat, int32_t *number)
 {
     char shown[128];
     diag_place place = nexus_place(&f->words, t);
@@ -159,10 +165,10 @@ static int add_name(finder *f, const nexus_token *t, bool may_repeat, int32_t *n
     if (!name)
         return ART_ERR_NOMEM;
     const size_t length = nexus_unquote(name, t);
-    *number = f->x->names.count;
-    int status = taxa_add(&f->x->names, name, length);
+    *number = names->count;
+    int status = taxa_add(names, name, length);
     if (status == ART_ERR_INPUT && may_repeat) {
-        *number = taxa_find(&f->x->names, name, length);
+        *number = taxa_find(names, name, length);
         status = ART_OK;
     }
     free(name);
@@ -185,7 +191,7 @@ static int read_entry(finder *f, const nexus_token *token, bool is_first)
     if (!nexus_is_name(&name))
         return nexus_unexpected(&f->words, &name, "the name of a taxon",
                                 "every entry of TRANSLATE is a token, a name and a comma");
-    if ((status = add_name(f, &name, !is_first, &number)) != ART_OK)
+    if ((status = add_name(f, &f->x->names, &name, !is_first, &number)) != ART_OK)
         return status;
     char *plain = mem_zeros(token->length + 1, 1);
     if (!plain)
@@ -213,9 +219,8 @@ static int read_translate(finder *f)
     nexus *words = &f->words;
     nexus_token t;
     int status = nexus_next(words, &t);
-    const bool is_first = f->x->labels.token.count == 0;
-    if (is_first)
-        taxa_free(&f->x->names); /* a list of taxa is of no use any more */
+    const bool is_first = !f->is_translated;
+    f->is_translated = true;
     while (!(status = nexus_next(words, &t)) && !nexus_is_mark(&t, ';')) {
         if (!nexus_is_name(&t))
             return nexus_unexpected(words, &t, "a token of TRANSLATE",
@@ -266,6 +271,26 @@ static int find_nexus_tree(finder *f)
     return add_tree(f, words);
 }
 
+/* LINK in a TREES block. */
+static int read_link(finder *f)
+{
+    nexus_token t, link = {.kind = NEXUS_END};
+    size_t which;
+    char shown[64];
+    int status = nexus_next(&f->words, &t);
+    if (status || (status = nexus_read_link(&f->words, &link)) != ART_OK ||
+        (status = nexus_find_linked(&which, &f->words, &link, f->title, f->n_lists)) != ART_OK)
+        return status;
+    if (f->linked < f->n_lists && which < f->n_lists && which != f->linked)
+        return diag_error(f->words.d, ART_ERR_INPUT, nexus_place(&f->words, &link),
+                          "the trees of this block are of the taxa %s, those before it of others "
+                          "-- give blocks of trees of different taxa as separate files",
+                          diag_quote(shown, sizeof shown, link.start, link.length));
+    if (which < f->n_lists)
+        f->linked = which;
+    return ART_OK;
+}
+
 /* The commands of a TREES block, with its END. */
 static int find_nexus_trees(finder *f)
 {
@@ -281,6 +306,8 @@ static int find_nexus_trees(finder *f)
             status = read_translate(f);
         else if (nexus_is(&t, "tree") || nexus_is(&t, "utree"))
             status = find_nexus_tree(f);
+        else if (nexus_is(&t, "link"))
+            status = read_link(f);
         else if ((status = nexus_skip_command(words)) == ART_OK &&
                  (nexus_is(&t, "end") || nexus_is(&t, "endblock")))
             return ART_OK;
@@ -291,23 +318,37 @@ static int find_nexus_trees(finder *f)
     return ART_OK;
 }
 
-/* TAXLABELS of a TAXA block: names for trees that have them, or their numbers. */
+/* The next list of taxa, as yet without names and without a title. */
+static int add_list(finder *f)
+{
+    taxa *list = mem_resize(f->list, f->n_lists + 1, sizeof *list);
+    if (!list || nexus_add_title(&f->title, f->n_lists)) {
+        f->list = list ? list : f->list;
+        return ART_ERR_NOMEM;
+    }
+    f->list = list;
+    taxa_init(&list[f->n_lists++]);
+    return ART_OK;
+}
+
+/* TITLE and TAXLABELS of a TAXA block: names for trees that have them, or their numbers. */
 static int read_taxa_block(finder *f)
 {
     nexus *words = &f->words;
     nexus_token t;
-    int status;
-    while ((status = nexus_peek(words, &t)) == ART_OK && !nexus_is(&t, "taxlabels"))
+    int status = add_list(f);
+    while (!status && (status = nexus_peek(words, &t)) == ART_OK && !nexus_is(&t, "taxlabels"))
         if (t.kind == NEXUS_END || nexus_is(&t, "end") || nexus_is(&t, "endblock"))
             return nexus_skip_block(words);
-        else if ((status = nexus_skip_command(words)) != ART_OK)
-            return status;
+        else if (nexus_is(&t, "title") && (status = nexus_next(words, &t)) == ART_OK)
+            status = nexus_read_title(words, &f->title[f->n_lists - 1]);
+        else
+            status = nexus_skip_command(words);
     if (status || (status = nexus_next(words, &t)) != ART_OK)
         return status;
     int32_t number;
-    bool wanted = f->x->names.count == 0; /* not behind the trees, nor a second list */
     while (!(status = nexus_next(words, &t)) && nexus_is_name(&t))
-        if (wanted && (status = add_name(f, &t, false, &number)) != ART_OK)
+        if ((status = add_name(f, &f->list[f->n_lists - 1], &t, false, &number)) != ART_OK)
             return status;
     if (!status && !nexus_is_mark(&t, ';'))
         return nexus_unexpected(words, &t, "the name of a taxon or ';'", "end TAXLABELS with ';'");
@@ -355,18 +396,46 @@ static int number_taxa(finder *f)
     return ART_OK;
 }
 
+/* Without TRANSLATE: the names are those of the linked list, or of all lists; numbers have a
+ * meaning only where there is one list that they can refer to. */
+static int take_lists(finder *f)
+{
+    const bool is_linked = f->linked < f->n_lists;
+    taxa *names = &f->x->names;
+    int status = ART_OK;
+    for (size_t i = 0; i < f->n_lists && !status; i++)
+        for (int32_t k = 0; k < f->list[i].count && !status && (!is_linked || i == f->linked);
+             k++) {
+            const char *name = f->list[i].name[k];
+            if (taxa_find(names, name, strlen(name)) < 0)
+                status = taxa_add(names, name, strlen(name));
+        }
+    if (!status && (is_linked || f->n_lists == 1))
+        status = number_taxa(f);
+    return status;
+}
+
+static int find_all(finder *f)
+{
+    const input *in = f->words.in;
+    const char *text = in->text + strspn(in->text, " \t\n");
+    const bool is_nexus = strncasecmp(text, "#NEXUS", 6) == 0;
+    int status = is_nexus ? find_in_nexus(f) : find_newick_trees(f);
+    if (!status && f->x->count == 0)
+        status = diag_error(f->words.d, ART_ERR_INPUT, input_file(in),
+                            "the file has no trees -- give Newick trees or a NEXUS TREES block");
+    return status || f->is_translated ? status : take_lists(f);
+}
+
 int tree_index_build(tree_index *x, const input *in, diag *d)
 {
-    finder f = {.x = x};
+    finder f = {.x = x, .linked = SIZE_MAX};
     nexus_init(&f.words, in, NEXUS_PUNCTUATION, d);
     nexus_init(&f.tree_words, in, NEWICK_PUNCTUATION, d);
-    const char *text = in->text + strspn(in->text, " \t\n");
-    bool is_nexus = strncasecmp(text, "#NEXUS", 6) == 0;
-    int status = is_nexus ? find_in_nexus(&f) : find_newick_trees(&f);
-    if (status)
-        return status;
-    if (x->count == 0)
-        return diag_error(d, ART_ERR_INPUT, input_file(in),
-                          "the file has no trees -- give Newick trees or a NEXUS TREES block");
-    return x->labels.token.count ? ART_OK : number_taxa(&f);
+    int status = find_all(&f);
+    for (size_t i = 0; i < f.n_lists; i++)
+        taxa_free(&f.list[i]);
+    free(f.list);
+    free(f.title);
+    return status;
 }

@@ -17,8 +17,9 @@ typedef struct tree_index {
     const char **start; /* [count] where each tree begins, with its [&U] and [&W w] */
     size_t count;
     size_t room;
-    taxa names;         /* as TRANSLATE or TAXLABELS list them; empty if there is no list. Trees may
-                           have fewer: the names of internal nodes are listed too */
+    taxa names;         /* as TRANSLATE or TAXLABELS list them, of several TAXA blocks that to which
+                           the trees link, or all; empty if there is no list. Trees may have fewer:
+                           the names of internal nodes are listed too */
     tree_labels labels; /* tokens of TRANSLATE, or numbers of TAXLABELS, for these names */
     bool is_chain;      /* states of a Markov chain, by the names of the trees: gen.N or rep.N of
                            MrBayes, STATE_N of BEAST */

@@ -60,7 +60,7 @@ static int rewrite(buffer *newick_text, buffer *nexus_text, const void *data, si
             break;
         must(o->polytomies || f.tree.n_contracted == 0);
         const double *length = o->use == TREE_LENGTHS ? f.tree.length : NULL;
-        must(f.weighted == f.tree.has_weight);
+        must(f.weighted || !f.tree.has_weight);
         tree_write_newick(newick_text, &w, f.tree.decision, length);
         tree_write_tree(nexus_text, &w, "t", f.weighted ? &f.tree.weight : NULL, f.tree.decision,
                         length);

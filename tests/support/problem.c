@@ -100,3 +100,11 @@ subst_model model_of(const char *text, const alignment *a)
     check_status(status);
     return m;
 }
+
+free_model free_model_of(const char *text)
+{
+    free_model f;
+    diag d = {0};
+    check_status(free_model_parse(&f, text, NULL, NULL, &d));
+    return f;
+}

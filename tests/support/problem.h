@@ -3,7 +3,7 @@
 #define TESTS_PROBLEM_H
 
 #include "base/rng.h"
-#include "subst/subst_model.h"
+#include "subst/free_model.h"
 #include "seq/alignment.h"
 
 #include <stdint.h>
@@ -28,6 +28,9 @@ void balanced(int32_t *decision, int n_taxa);
 
 /* A model from its string; fails the test if it is none. */
 subst_model model_of(const char *text, const alignment *a);
+
+/* The same for a model with free parameters. */
+free_model free_model_of(const char *text);
 
 /* Models of every kind. */
 enum { N_ALL_MODELS = 13 };

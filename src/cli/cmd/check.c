@@ -133,11 +133,13 @@ const command check_command = {
         "bases and the earlier sequence it is identical to. Errors and anomalies are reported with "
         "their line and column. The rows infer_* estimate what infer will need with its defaults "
         "and the model of -m, from a few seconds of real work: the memory (without the table of "
-        "topologies), and the time for both ways, because which one the data need shows only in "
-        "the run. Concentrated: a table of a thousand trees or two, and a network. Diffuse: "
-        "Markov chains that mix well; if they do not, up to the time at most. These are estimates: "
-        "how many trees are plausible and how chains mix is a property of the data. With "
-        "--time-limit infer keeps to a limit. The rows vbpi_* are for infer --method vbpi.",
+        "topologies), and the time for both ways of working, because which one the data need "
+        "becomes "
+        "clear only during the run. Concentrated: a table of one or two thousand trees, and a "
+        "network. Diffuse: Markov chains that mix well; where they do not, it may take up to "
+        "infer_time_if_diffuse_at_most. These are estimates: how many trees are plausible and how "
+        "well chains mix depends on the data. infer --time-limit sets a limit. The rows vbpi_* are "
+        "for infer --method vbpi.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -2,6 +2,7 @@
  * and parameters. */
 #include "artreeformer.h"
 #include "base/buffer.h"
+#include "base/format.h"
 #include "base/mem.h"
 #include "io/nexus.h"
 #include "cli/dataset_options.h"
@@ -225,12 +226,13 @@ static int evaluate_file(evaluation *e, session *s, const char *path)
                             .use = TREE_LENGTHS,
                             .polytomies = true};
     int status = tree_file_open(&file, path, &options, &s->diag);
-    size_t resolved = 0;
+    size_t resolved = 0, without = 0;
     while (!status && tree_file_more(&file)) {
         status = tree_file_next(&file, &s->diag);
         if (status)
             break;
         resolved += file.tree.n_contracted > 0;
+        without += !file.tree.has_lengths;
         add_tree(e, &file.tree, &s->table);
     }
     if (resolved)
@@ -239,6 +241,12 @@ static int evaluate_file(evaluation *e, session *s, const char *path)
                   "not change the likelihood; prior and parsimony scores are those of the "
                   "resolution",
                   resolved);
+    if (without)
+        diag_note(
+            &s->diag, (diag_place){.file = path},
+            "%zu of %zu %s not have all branch lengths: likelihood and prior are NA; --optimise "
+            "finds the best lengths",
+            without, file.next, format_noun(file.next, "tree does", "trees do"));
     finish_batch(e, &s->table);
     tree_file_free(&file);
     session_notes(s);
@@ -313,7 +321,7 @@ const command evaluate_command = {
         "mode of the posterior density of their cube roots, infer's scale. The table then has the "
         "log-likelihood, the log prior of lengths and parameters, the tree length TL, the "
         "parameters, and the model with all its numbers, as -m takes it; the trees are written to "
-        "PREFIX.optimised.nwk. They must be resolved.",
+        "PREFIX.optimised.nwk. The trees must not have polytomies.",
     .options = OPTIONS,
     .defaults = &DEFAULTS,
     .size = sizeof(settings),

@@ -8,8 +8,10 @@
 #include "cli/program_run.h"
 #include "cli/rooting_options.h"
 #include "cli/training.h"
+#include "cli/tree_input.h"
 #include "collapsed/sampler.h"
 #include "density/model_file.h"
+#include "jobs/fit_job.h"
 #include "jobs/infer_job.h"
 #include "jobs/model_average.h"
 #include "results/page.h"
@@ -40,6 +42,13 @@ typedef struct branch_options {
     double rate; /* learning rate */
 } branch_options;
 
+/* Of a subsplit network. */
+typedef struct support_options {
+    option_files trees; /* none: found by a search */
+    tree_input_settings input;
+    double floor;
+} support_options;
+
 typedef struct settings {
     common_settings common;
     dataset_settings data;
@@ -50,6 +59,7 @@ typedef struct settings {
     prior_settings prior;
     collapsed_options collapsed;
     training_settings training;
+    support_options support;
     variational_options variational;
     branch_options branch;
     int64_t branch_hidden;
@@ -106,6 +116,25 @@ static const preset_value PAPER_ARTREE[] = {
     {NULL, NULL},
 };
 
+/* Subsplit networks: one rate for both parts, and a floor of the factors. */
+static const preset_value PAPER_SBN[] = {
+    {"method", "vbpi"},
+    {"steps", PRESET_TEXT(PUBLISHED_STEPS)},
+    {"anneal", PRESET_TEXT(PUBLISHED_ANNEAL)},
+    {"tree-rate", PRESET_TEXT(PUBLISHED_SBN_RATE)},
+    {"branch-rate", PRESET_TEXT(PUBLISHED_BRANCH_RATE)},
+    {"branch-hidden", PRESET_TEXT(PUBLISHED_BRANCH_HIDDEN)},
+    {"prior-rate", PRESET_TEXT(MODEL_PRIOR_RATE)},
+    {"floor", PRESET_TEXT(PUBLISHED_FLOOR)},
+    {NULL, NULL},
+};
+
+/* Their own default. */
+static const preset_value STANDARD_SBN[] = {
+    {"tree-rate", PRESET_TEXT(VBPI_SBN_RATE)},
+    {NULL, NULL},
+};
+
 static const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
                 "target standard error of the log evidence"),
@@ -134,6 +163,16 @@ static const option BRANCH_OPTIONS[] = {
     OPTION_END,
 };
 
+static const option SUPPORT_OPTIONS[] = {
+    OPTION_FILES(support_options, trees, "--support", LOCAL | EXPERT,
+                 "samples of trees, such as bootstrap trees or a short Markov chain, from whose "
+                 "splits a subsplit network makes its trees; otherwise a search finds them"),
+    OPTION_REAL(support_options, floor, "--floor", EXPERT, 0, 0.5,
+                "least factor of the probability that a subsplit network gives to a tree: 1e-6 as "
+                "published, 0 for none"),
+    OPTION_END,
+};
+
 static const option OPTIONS[] = {
     OPTION_HEADING("Input"),
     OPTION_INCLUDE(settings, data, DATASET_OPTIONS),
@@ -145,7 +184,8 @@ static const option OPTIONS[] = {
     OPTION_TEXT(settings, models, "--model-average", EXPERT, "MODELS",
                 "average over these models, each with its posterior probability by its evidence, "
                 "instead of one model: such as HKY+G4,GTR+G4, or auto for JC, K80, F81, HKY, SYM "
-                "and GTR, each also with +I, +G4 and +I+G4; models of no weight are not run"),
+                "and GTR, each also with +I, +G4 and +I+G4; models with next to no posterior "
+                "probability are not run"),
     OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
                 "priors of estimated parameters where they are not the usual ones, for "
                 "example " PRIOR_STRING_EXAMPLES),
@@ -155,7 +195,13 @@ static const option OPTIONS[] = {
     OPTION_CHOICE(settings, method, "--method", OPTIONAL, "collapsed|vbpi",
                   "collapsed: branch lengths integrated out, topologies explored and learned; "
                   "vbpi: topologies and lengths learned together, as published"),
-    OPTION_INCLUDE(settings, training, DENSITY_OPTIONS),
+    OPTION_CHOICE(
+        settings, training.density, "--density", EXPERT, "artreeformer|artree|sbn",
+        "model of topologies: ARTreeFormer; ARTree, its recurrent predecessor; or, of "
+        "--method vbpi, a subsplit network, which gives probability 0 to trees with other "
+        "splits than its support"),
+    OPTION_INCLUDE(settings, support, SUPPORT_OPTIONS),
+    OPTION_EXPERT_INCLUDE(settings, support.input, TREE_INPUT_OPTIONS),
     OPTION_INCLUDE(settings, training, NETWORK_OPTIONS),
     OPTION_INT(settings, branch_hidden, "--branch-hidden", OPTIONAL, 1, 4096,
                "hidden size of the branch-length model"),
@@ -185,13 +231,14 @@ static const char *const FILES[] = {
 /* Tree length and estimated parameters. */
 static int say_parameters(session *s, const posterior *p)
 {
-    parameter_row row[POSTERIOR_COLUMNS];
-    int status = p->n_columns > 1 ? parameter_rows(row, p) : ART_OK;
+    parameter_row *row = NULL;
+    const int status = p->n_columns > 1 ? parameter_rows(&row, p) : ART_OK;
     if (p->n_columns > 1 && !status)
         log_info(&s->log, "posterior means of the parameters (95 %% HPD interval):");
     for (int k = 0; k < p->n_columns && p->n_columns > 1 && !status; k++)
         log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
                  row[k].high);
+    free(row);
     return status;
 }
 
@@ -217,6 +264,28 @@ static int say_results(session *s, const evaluation *e, const rooting *r)
     return status;
 }
 
+/* The preset of the density, once it is known that its options go together. */
+static int settle_training(session *s, const settings *o)
+{
+    const int density = o->training.density;
+    int status = ART_OK;
+    if (density != DENSITY_SBN)
+        status = options_refuse(&s->options, SUPPORT_OPTIONS, "needs --density sbn", &s->diag);
+    else
+        status = options_refuse(&s->options, NETWORK_OPTIONS,
+                                "needs --density artreeformer or artree", &s->diag);
+    if (!status && !o->support.trees.count)
+        status = options_refuse(&s->options, TREE_INPUT_OPTIONS,
+                                "is for the trees of --support -- give both, or neither", &s->diag);
+    if (!status && density == DENSITY_SBN)
+        status = preset_apply(&s->options, STANDARD_SBN, &s->diag);
+    return status ? status
+                  : training_settle(s, &o->training, &o->variational,
+                                    density == DENSITY_SBN      ? PAPER_SBN
+                                    : density == DENSITY_ARTREE ? PAPER_ARTREE
+                                                                : PAPER);
+}
+
 /* Options of the other method are refused rather than silently ignored, before any work is done. */
 static int settle_method(session *s, const settings *o)
 {
@@ -229,6 +298,11 @@ static int settle_method(session *s, const settings *o)
         return options_refuse(
             &s->options, COLLAPSED_OPTIONS,
             "is an option of --method collapsed -- remove it, or choose that method", &s->diag);
+    if (o->training.density == DENSITY_SBN)
+        return diag_error(&s->diag, ART_ERR_USAGE, (diag_place){0},
+                          "--density sbn is for --method vbpi: collapsed inference needs a model "
+                          "that gives every tree a probability -- add --method vbpi, or choose "
+                          "another density");
     for (int i = 0; OF_VBPI[i] && !status; i++)
         status = options_refuse(&s->options, OF_VBPI[i],
                                 "is an option of --method vbpi -- remove it, or choose that method",
@@ -262,7 +336,9 @@ static collapsed_settings collapsed_plan(const settings *o, int n_taxa)
 
 static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
 {
-    const topology_config trees = training_config(&o->training);
+    const topology_config trees = o->training.density == DENSITY_SBN
+                                      ? sbn_config(o->support.floor)
+                                      : training_config(&o->training);
     infer_settings plan = {.method = (infer_method)o->method,
                            .seed = (uint64_t)o->common.seed,
                            .prior = prior,
@@ -283,7 +359,7 @@ static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
 static void say_trees_met(session *s, const tree_set *trees)
 {
     char count[FORMAT_SIZE];
-    log_info(&s->log, "distinct trees met: %s, together %.2g of the posterior",
+    log_info(&s->log, "distinct trees met: %s, with %.2g of the posterior together",
              format_count(count, sizeof count, trees->count), trees->share);
 }
 
@@ -344,17 +420,20 @@ static int check_method(session *s, const free_model *model, const settings *o)
         o->model);
 }
 
-static int run_job(program_run *p, const dataset *data, const free_model *model, branch_prior prior,
-                   const settings *o, const rooting *r)
+static int run_job(program_run *p, const dataset *data, const tree_set *support,
+                   const free_model *model, branch_prior prior, const settings *o, const rooting *r)
 {
     session *s = p->session;
-    const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
+    infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
+    plan.support = support->count ? support : NULL;
     char text[MODEL_STRING_SIZE], prior_text[BRANCH_PRIOR_STRING_SIZE];
     infer_job *job = NULL;
     infer_result found = {0};
     log_info(&s->log, "model: %s", free_model_print(text, model));
     say_priors(s, model);
     log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    if (support->count)
+        log_info(&s->log, "support: %zu topologies", support->count);
     int status = infer_job_create(&job, data, model, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, infer_job_run(job));
@@ -465,10 +544,34 @@ static int read_models(free_model **model, int *n, session *s, const dataset *da
     return status ? status : check_method(s, *model, o);
 }
 
+/* The trees of --support, on the taxa of the alignment; none if it was not given. */
+static int read_support(tree_set *out, session *s, const dataset *data, const settings *o)
+{
+    tree_options options;
+    const option_files *files = &o->support.trees;
+    if (!files->count)
+        return ART_OK;
+    int status = tree_input_options(&options, &o->support.input, TREE_TOPOLOGY, &s->diag);
+    options.taxa = &data->taxa;
+    options.taxa_from = "the alignment";
+    return status ? status
+                  : tree_set_read(out, NULL, files->path, (size_t)files->count, &options, &s->diag);
+}
+
+/* What the run is made from. */
+static json_t *data_identity(const dataset *data, const tree_set *support)
+{
+    json_t *identity = dataset_identity(data);
+    if (identity && support->count)
+        json_object_set_new(identity, "support", tree_set_identity(support));
+    return identity;
+}
+
 static int infer(session *s, void *chosen)
 {
     const settings *o = chosen;
     dataset data = {0};
+    tree_set support = {0};
     free_model *model = NULL;
     int n_models = 0;
     branch_prior prior;
@@ -476,8 +579,7 @@ static int infer(session *s, void *chosen)
     rooting root = {0};
     int status = prior_settle(&prior, s, &o->prior); /* before the preset, which gives a rate */
     if (!status)
-        status = training_settle(s, &o->training, &o->variational,
-                                 o->training.density == DENSITY_ARTREE ? PAPER_ARTREE : PAPER);
+        status = settle_training(s, o);
     if (!status)
         status = settle_method(s, o);
     if (!status)
@@ -487,16 +589,19 @@ static int infer(session *s, void *chosen)
     if (!status)
         status = read_models(&model, &n_models, s, &data, o);
     if (!status)
+        status = read_support(&support, s, &data, o);
+    if (!status)
         status = rooting_open(&root, &o->rooting, &data.taxa, &s->diag);
     if (!status)
         status = program_run_open(&p, s, &o->run, o->data.alignment, FILES,
-                                  o->method == INFER_COLLAPSED, dataset_identity(&data));
+                                  o->method == INFER_COLLAPSED, data_identity(&data, &support));
     if (!status && !p.is_finished)
         status = model_list(o) ? run_average(&p, &data, model, n_models, prior, o, &root)
-                               : run_job(&p, &data, model, prior, o, &root);
+                               : run_job(&p, &data, &support, model, prior, o, &root);
     program_run_close(&p);
     rooting_free(&root);
     free(model);
+    tree_set_free(&support);
     dataset_free(&data);
     return status;
 }

@@ -92,12 +92,15 @@ typedef struct sbn_scratch {
     double *root;        /* [2N] log probability with the root above v; then its share of q */
     double *behind_down; /* [2N] that the root is on or behind the edge down to v .. */
     double *behind_up;   /* [2N] .. or up from v */
+    double log_floor;    /* factors of log q are at least this, those that are missing too;
+                            -INFINITY, as sbn_scratch_init sets it: they are what they are. With a
+                            floor the sum over all trees exceeds 1. Draws do not know it */
 } sbn_scratch;
 
 enum {
     SBN_ENTRIES = 7,  /* of every edge */
     SBN_NONE = -1,    /* there is no such entry: a factor of 1 */
-    SBN_MISSING = -2, /* it is not in the tables: a factor of 0 */
+    SBN_MISSING = -2, /* it is not in the tables: a factor of 0, or the floor */
 };
 
 /* An empty network on N >= 3 taxa. ART_ERR_USAGE, ART_ERR_NOMEM. */
@@ -142,21 +145,26 @@ void sbn_scratch_free(sbn_scratch *s); /* safe on a zeroed, half-built or freed 
  * in s->tree. O(N). */
 void sbn_resolve(int32_t *entry, const sbn *b, const int32_t *decision, sbn_scratch *s);
 
-/* log q of the tree in s->tree, whose entries are given; -INFINITY outside the support. */
+/* log q of the tree in s->tree, whose entries are given; -INFINITY outside the support, if there is
+ * no floor. */
 double sbn_log_q_of(const double *log_p, const int32_t *entry, sbn_scratch *s);
 
 /* The expected numbers of uses of the entries in that tree, the root being unknown, times a
  * coefficient, are added to count [roots + pairs]: d log q / d log_p. To be called after
- * sbn_log_q_of, with its result. A tree outside the support adds nothing. */
+ * sbn_log_q_of, with its result. A tree of probability 0 adds nothing. An entry below the floor has
+ * counts too, though its derivative is 0: sbn_drop_floored. */
 void sbn_add_counts(double *count, double coefficient, double log_q, const int32_t *entry,
                     sbn_scratch *s);
+
+/* Sets the counts of entries below the floor to 0. */
+void sbn_drop_floored(double *count, const sbn *b, double log_floor);
 
 /* log q of a tree, decision [N-3]. O(N), allocates nothing. */
 double sbn_log_q(const sbn *b, const int32_t *decision, sbn_scratch *s);
 
-/* The same by the definition: for each edge the tree is rooted there and its factors are
- * multiplied. O(N^2). */
-int sbn_reference(double *log_q, const sbn *b, const int32_t *decision);
+/* The same by the definition: for each edge the tree is rooted there and its factors, raised to the
+ * floor (-INFINITY for none), are multiplied. O(N^2). */
+int sbn_reference(double *log_q, const sbn *b, const int32_t *decision, double log_floor);
 
 /* Draws a tree and returns its log q, which is the sum over all rootings. */
 double sbn_sample(int32_t *decision, const sbn *b, rng *r, sbn_scratch *s);

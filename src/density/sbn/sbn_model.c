@@ -80,7 +80,7 @@ static int model_reference(topology_model *m, double *log_q_of, const int32_t *d
     if (!s->base.is_filled || !decisions_are_trees(decision, 1, m->n_taxa))
         return ART_ERR_USAGE;
     refresh(s);
-    int status = sbn_reference(log_q_of, s->tables, decision);
+    int status = sbn_reference(log_q_of, s->tables, decision, log(s->set.floor));
     *log_q_of = support_mix(&s->base, *log_q_of);
     return status;
 }
@@ -109,6 +109,7 @@ static int model_gradient(topology_model *m, double *log_q_of, const int32_t *de
         for (int j = i; j < next && log_q_of; j++)
             log_q_of[j] = support_mix(&s->base, value);
     }
+    sbn_drop_floored(count, s->tables, log(s->set.floor));
     sbn_softmax_gradient(grad, s->tables, count);
     for (size_t i = 0; i < roots; i++)
         params_grad(&m->params, 0)[i] += (real)grad[i];
@@ -337,8 +338,10 @@ int sbn_model_create(topology_model **out, int n_taxa, const sbn_settings *setti
     s->set = *settings;
     s->scratch = mem_zeros((size_t)pool_threads(threads), sizeof *s->scratch);
     int status = s->scratch ? sbn_create(&s->tables, n_taxa) : ART_ERR_NOMEM;
-    for (; s->n_scratch < pool_threads(threads) && !status; s->n_scratch += !status)
+    for (; s->n_scratch < pool_threads(threads) && !status; s->n_scratch += !status) {
         status = sbn_scratch_init(&s->scratch[s->n_scratch], n_taxa);
+        s->scratch[s->n_scratch].log_floor = log(settings->floor);
+    }
     if (status)
         model_free(&s->base.base);
     else

@@ -13,6 +13,7 @@ typedef struct sbn_settings {
     bool gradients;  /* logits, to be trained; em is then not used .. */
     bool zero_start; /* .. and start at 0, not at the simple average */
     double smooth;   /* support_model.h */
+    double floor;    /* factors of log q are at least this (sbn_scratch); 0: none */
 } sbn_settings;
 
 /* An empty model; threads may be NULL. ART_ERR_USAGE for n_taxa < 3. On failure *out is NULL. */

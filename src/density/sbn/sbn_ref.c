@@ -10,6 +10,7 @@
 typedef struct rooted {
     const sbn *b;
     const topology *t;
+    double log_floor;
 } rooted;
 
 /* The two nodes beyond v, entered from `from`. */
@@ -36,6 +37,12 @@ static int32_t clade_beyond(const rooted *w, int32_t v, int32_t from)
     return (int32_t)key_table_find(&w->b->clade_keys, &key);
 }
 
+/* The factor of an entry, or of one that is not there. */
+static double factor(const rooted *w, size_t first, int64_t entry)
+{
+    return entry < 0 ? w->log_floor : fmax(w->b->log_p[first + (size_t)entry], w->log_floor);
+}
+
 /* log of the product over the clades at and below v; the sister of v's clade is given. */
 static double below(const rooted *w, int32_t v, int32_t from, int32_t sister)
 {
@@ -48,28 +55,24 @@ static double below(const rooted *w, int32_t v, int32_t from, int32_t sister)
     int64_t p = key_table_find(&w->b->parent_keys, parent);
     int32_t key[3] = {(int32_t)p, x < y ? x : y, x < y ? y : x};
     int64_t pair = p < 0 ? KEY_NONE : key_table_find(&w->b->pair_keys, key);
-    if (pair < 0)
-        return -INFINITY;
-    return w->b->log_p[sbn_roots(w->b) + (size_t)pair] + below(w, next[0], v, y) +
-           below(w, next[1], v, x);
+    return factor(w, sbn_roots(w->b), pair) + below(w, next[0], v, y) + below(w, next[1], v, x);
 }
 
-int sbn_reference(double *log_q, const sbn *b, const int32_t *decision)
+int sbn_reference(double *log_q, const sbn *b, const int32_t *decision, double log_floor)
 {
     topology t;
     int status = topology_init(&t, b->n_taxa);
     if (status)
         return status;
     topology_build(&t, decision);
-    const rooted w = {b, &t};
+    const rooted w = {b, &t, log_floor};
     double q = 0;
     for (int32_t e = 0; e < topology_edges(b->n_taxa); e++) {
         int32_t v = edge_node(e, b->n_taxa), u = t.parent[v];
         int32_t x = clade_beyond(&w, v, u), y = clade_beyond(&w, u, v);
         int32_t key[2] = {x < y ? x : y, x < y ? y : x};
         int64_t root = key_table_find(&b->root_keys, key);
-        if (root >= 0)
-            q += exp(b->log_p[root] + below(&w, v, u, y) + below(&w, u, v, x));
+        q += exp(factor(&w, 0, root) + below(&w, v, u, y) + below(&w, u, v, x));
     }
     *log_q = log(q);
     topology_free(&t);

@@ -13,6 +13,7 @@ int sbn_scratch_init(sbn_scratch *s, int32_t n_taxa)
     size_t n = (size_t)n_taxa;
     memset(s, 0, sizeof *s);
     s->n_taxa = n_taxa;
+    s->log_floor = -INFINITY;
     int status = topology_init(&s->tree, n_taxa);
     if (status)
         return status;

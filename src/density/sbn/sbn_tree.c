@@ -11,9 +11,11 @@ static const int32_t *entries_at(const int32_t *entry, const sbn_scratch *s, int
     return entry + (size_t)SBN_ENTRIES * (size_t)node_edge(v, s->n_taxa);
 }
 
-static double factor(const double *log_p, int32_t entry)
+static double factor(const double *log_p, int32_t entry, double log_floor)
 {
-    return entry >= 0 ? log_p[entry] : entry == SBN_NONE ? 0 : -HUGE_VAL;
+    if (entry == SBN_NONE)
+        return 0;
+    return entry >= 0 ? fmax(log_p[entry], log_floor) : log_floor;
 }
 
 double sbn_log_q_of(const double *log_p, const int32_t *entry, sbn_scratch *s)
@@ -29,7 +31,8 @@ double sbn_log_q_of(const double *log_p, const int32_t *entry, sbn_scratch *s)
         for (int k = 0; k < 2 && v >= n; k++) {
             int32_t c = t->child[v][k];
             s->u_down[v] +=
-                factor(log_p, entries_at(entry, s, c)[DOWN_BESIDE_SISTER]) + s->u_down[c];
+                factor(log_p, entries_at(entry, s, c)[DOWN_BESIDE_SISTER], s->log_floor) +
+                s->u_down[c];
         }
     }
     double most = -INFINITY, sum = 0;
@@ -39,13 +42,16 @@ double sbn_log_q_of(const double *log_p, const int32_t *entry, sbn_scratch *s)
         if (u != 0) {
             int side = t->child[u][0] == v; /* of v's sister */
             int32_t w = t->child[u][side];
-            s->u_up[v] = factor(log_p, entries_at(entry, s, w)[DOWN_BESIDE_ABOVE]) + s->u_down[w] +
-                         factor(log_p, entries_at(entry, s, u)[UP_BESIDE_CHILD + side]) +
-                         s->u_up[u];
+            s->u_up[v] =
+                factor(log_p, entries_at(entry, s, w)[DOWN_BESIDE_ABOVE], s->log_floor) +
+                s->u_down[w] +
+                factor(log_p, entries_at(entry, s, u)[UP_BESIDE_CHILD + side], s->log_floor) +
+                s->u_up[u];
         }
         const int32_t *at = entries_at(entry, s, v);
-        s->root[v] = factor(log_p, at[ROOT]) + factor(log_p, at[DOWN_RHO]) + s->u_down[v] +
-                     factor(log_p, at[UP_RHO]) + s->u_up[v];
+        s->root[v] = factor(log_p, at[ROOT], s->log_floor) +
+                     factor(log_p, at[DOWN_RHO], s->log_floor) + s->u_down[v] +
+                     factor(log_p, at[UP_RHO], s->log_floor) + s->u_up[v];
         most = fmax(most, s->root[v]);
     }
     if (isinf(most))
@@ -92,6 +98,13 @@ void sbn_add_counts(double *count, double coefficient, double log_q, const int32
         for (int k = 0; k < 2 && v >= n; k++) /* entered from the other child */
             add(count, at[UP_BESIDE_CHILD + k], coefficient * s->behind_up[t->child[v][!k]]);
     }
+}
+
+void sbn_drop_floored(double *count, const sbn *b, double log_floor)
+{
+    for (size_t i = 0; i < sbn_entries(b); i++)
+        if (b->log_p[i] < log_floor)
+            count[i] = 0;
 }
 
 double sbn_log_q(const sbn *b, const int32_t *decision, sbn_scratch *s)
