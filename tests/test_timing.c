@@ -133,7 +133,7 @@ static void trained_models_have_all_rows(void **state)
     (void)state;
     scratch_write("a.fasta", ALIGNMENT);
     scratch_write("trees.nwk", TREES);
-    run_well("fit trees.nwk --steps 20 --hidden 8 --heads 2 --prefix m --quiet");
+    run_well("fit trees.nwk --steps 20 --hidden 8 --heads 2 --counts ignore --prefix m --quiet");
     json_t *all = run_json("--json -s a.fasta --trained m.model.safetensors --trees trees.nwk "
                            "--repeats 1 --limit 0.1s -T 1 --quiet");
     for (const bench_row *row = BENCH_ROWS; row->name; row++)

@@ -155,10 +155,12 @@ static int check_kinds(workbench *w)
     const model_file *m = &w->file;
     const bool known = strcmp(topology_model_name(m->trees), "artreeformer") == 0 &&
                        (!m->branches || strcmp(branch_model_name(m->branches), "lognormal") == 0);
-    return known ? ART_OK
-                 : diag_error(&w->session->diag, ART_ERR_UNSUPPORTED,
-                              (diag_place){.file = w->plan->trained},
-                              "only models of the kinds 'artreeformer' and 'lognormal' are timed");
+    return known
+               ? ART_OK
+               : diag_error(&w->session->diag, ART_ERR_UNSUPPORTED,
+                            (diag_place){.file = w->plan->trained},
+                            "only models of the kinds 'artreeformer' and 'lognormal' are timed -- "
+                            "fit makes one with --counts ignore");
 }
 
 int workbench_open(workbench *w, session *s, const workbench_plan *plan, int threads)

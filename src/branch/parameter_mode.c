@@ -206,7 +206,7 @@ static int go_uphill(parameter_mode *q, int n)
 }
 
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
-                           double tolerance, double enough)
+                           double tolerance)
 {
     const int n = q->view.free.n_free;
     const int most_steps = STEPS_EACH * n > MOST_STEPS ? STEPS_EACH * n : MOST_STEPS;
@@ -214,7 +214,7 @@ int parameter_mode_improve(parameter_mode *q, const double *z, const double *cov
     q->tolerance = tolerance;
     int status = evaluate(q, z);
     for (int i = 0; i < most_steps && !status; i++) {
-        if (newton_step(q->step, q->inverse, q->slope, n) < enough)
+        if (newton_step(q->step, q->inverse, q->slope, n) < tolerance)
             break;
         const double before = q->log_density;
         status = go_uphill(q, n);
@@ -234,7 +234,7 @@ int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *leng
 {
     branch_posterior_move(&q->view, z);
     branch_solver_set(q->solver, decision, length);
-    int status = parameter_mode_improve(q, z, covariance, tolerance, tolerance);
+    int status = parameter_mode_improve(q, z, covariance, tolerance);
     if (status)
         return status;
     branch_solver_lengths(length, q->solver);

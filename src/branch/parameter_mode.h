@@ -54,10 +54,9 @@ int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *leng
                         const double *covariance, double tolerance);
 
 /* The same from the topology and the lengths that the solver has; z [p] is where it starts. The
- * lengths are fitted to `tolerance`, the parameters until a step promises less than `enough`. The
  * mode is left in q and its solver. */
 int parameter_mode_improve(parameter_mode *q, const double *z, const double *covariance,
-                           double tolerance, double enough);
+                           double tolerance);
 
 /* covariance [p][p] of z at the mode, lengths integrated out as in a normal distribution: the
  * inverse of minus the second derivatives of phi, by differences. 2 p fits of the lengths. 0 if

@@ -26,9 +26,6 @@
 /* Times the lengths of a tree: a joint fit also starts from so much longer branches, because rates
  * that differ among sites can have a second mode there. */
 #define PARAMETER_LONGER       8.0
-/* Nats that a step of the parameters may still promise where few draws will be made: a proposal so
- * far from the mode loses a few per cent of its effective draws. */
-#define PARAMETER_ENOUGH       0.02
 /* Draws of one tree from which on the parameters' own second derivatives are worth their cost,
  * about that of 50 draws; fewer use those of a reference tree. */
 #define PARAMETER_OWN_DRAWS    64

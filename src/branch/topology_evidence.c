@@ -119,8 +119,7 @@ static int find_joint_mode(topology_evidence *t)
 {
     move(t, t->mode, t->problem->centre);
     int status =
-        parameter_mode_improve(t->joint, t->problem->centre, t->problem->spread, t->tolerance,
-                               is_common(t) ? PARAMETER_ENOUGH : t->tolerance);
+        parameter_mode_improve(t->joint, t->problem->centre, t->problem->spread, t->tolerance);
     if (status)
         return status;
     take_mode(t);

@@ -92,9 +92,8 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
  * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
- * topology_evidence_mode, and 2 p gradients are computed there; with wants_common the parameters
- * are found to PARAMETER_ENOUGH, and no further gradients are needed. ART_ERR_NUMERIC if there is
- * none.
+ * topology_evidence_mode, and 2 p gradients are computed there; none with wants_common.
+ * ART_ERR_NUMERIC if there is none.
  */
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 
