@@ -426,15 +426,9 @@ static void a_reference_serves_other_trees(void **state)
     for (int k = 0; k < 2; k++) {
         joint j;
         joint_init(&j, MODEL[k], 8, 800, 190 + (uint64_t)k);
-        double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
-        double mixed[64 * FREE_MOST], own[FREE_MOST * FREE_MOST];
-        for (int e = 0; e < j.p.n_edges; e++)
-            length[e] = 0.1;
-        free_model_start(z, &j.p.free.block[0].model);
-        check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
-        check_status(parameter_mode_spread(j.mode, spread));
-        branch_posterior_recentre(&j.p, z, spread);
-        parameter_mode_second(j.mode, mixed, own, z);
+        double length[64], mixed[64 * FREE_MOST], own[FREE_MOST * FREE_MOST];
+        move_to_mode(&j);
+        parameter_mode_second(j.mode, mixed, own, j.p.centre);
         check_status(parameter_reference_set(&j.p.reference, j.data.decision, mixed));
         int32_t other[5];
         memcpy(other, j.data.decision, sizeof other);
