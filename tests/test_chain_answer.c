@@ -167,6 +167,10 @@ static void check_exact(const alignment *a, uint64_t seed)
     verdict v;
     verdict_init(&v);
     chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, false);
+    assert_int_equal(v.converged, v.asdsf <= set.judgement.asdsf); /* nothing else is amiss */
+    set.judgement.asdsf = 0.05;                                    /* the chains are short */
+    verdict_init(&v);
+    chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, false);
     assert_true(v.converged);
     posterior_free(&r.posterior);
     bench_free(&b);

@@ -156,7 +156,7 @@ static const chain_answer_settings ANSWER = {
 };
 
 static const chain_judgement JUDGEMENT = {
-    .asdsf = 0.05,
+    .asdsf = 0.02,
     .r_hat = 1.1,
     .ess = 50,
     .overlap = 0.02,
