@@ -26,8 +26,9 @@
 /* Times the lengths of a tree: a joint fit also starts from so much longer branches, because rates
  * that differ among sites can have a second mode there. */
 #define PARAMETER_LONGER       8.0
-/* Draws of one tree from which on the parameters' own second derivatives are worth their cost,
- * about that of 50 draws; fewer use those of a reference tree. */
+/* Draws of one tree from which on the parameters' own second derivatives are worth their cost;
+ * fewer use those of a reference tree. 0 (always their own) has as many effective draws; other
+ * values were not measured. */
 #define PARAMETER_OWN_DRAWS    64
 /* Of the draws of the parameters of a tree, the share with long tails, and their degrees of
  * freedom: the variance is finite, and little is lost where the posterior is normal. Not measured.
