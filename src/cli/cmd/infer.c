@@ -139,7 +139,8 @@ static const option COLLAPSED_OPTIONS[] = {
     OPTION_REAL(collapsed_options, se, "--se", OPTIONAL, OPTION_ABOVE_0, 10,
                 "target standard error of the log evidence"),
     OPTION_REAL(collapsed_options, new_mass, "--new-mass | --news", OPTIONAL, OPTION_ABOVE_0, 1,
-                "stop the rounds when new draws add no more than this fraction of the posterior"),
+                "stop the rounds when new draws add no more than this fraction of the posterior; "
+                "where parameters are estimated, 0.05 unless less is asked for"),
     OPTION_REAL(collapsed_options, fit_kl, "--fit-kl | --gap", OPTIONAL, 0, 100,
                 "after the rounds, fit the network until its divergence from the table is below "
                 "this, in nats; 0: no such fit"),
