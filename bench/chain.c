@@ -3,10 +3,13 @@
  *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
  *
  *     seed, walk, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
- *     start=FILE    begins at the tree in FILE; where there is none, at the end of a climb, which
- * is then written there
+ *     joint=1       a chain over topologies with their branch lengths (chain/joint_chain.h)
+ * instead, with walk, subtrees, radius and block as in joint_settings chains=K      so many chains,
+ * one after the other, of as many climbs (seeds seed, seed + 1, ..); SECONDS are for each, and the
+ * agreement of their second halves is printed start=FILE    begins at the tree in FILE; where there
+ * is none, at the end of a climb, which is then written there
  *
- * One chain on one thread, from the end of one climb (collapsed/search_worker.h); exponential
+ * Chains on one thread, each from the end of one climb (collapsed/search_worker.h); exponential
  * branches of mean 0.1. Prints how many steps of each kind were made, proposed another tree and
  * were accepted; interchanges (changed branches in accepted proposals) and resolved branches a
  * second; the effective sample size of g; what a fit of all branches changes of it. Times are
@@ -15,6 +18,7 @@
 #include "base/mem.h"
 #include "branch/local_fit.h"
 #include "chain/convergence.h"
+#include "chain/joint_chain.h"
 #include "chain/tree_chain.h"
 #include "collapsed/search_worker.h"
 #include "jobs/dataset.h"
@@ -45,6 +49,10 @@ typedef struct work {
     const char *start_file;
     double *g; /* [room] by block */
     size_t count, room;
+    joint_settings joint_set;
+    int joint, chains;
+    int32_t *tree; /* [n_trees][N-3] the states at the ends of blocks */
+    size_t n_trees, tree_room;
 } work;
 
 static int read_start(work *w)
@@ -90,6 +98,64 @@ static int find_start(work *w)
     return status;
 }
 
+/* Keeps a state and its log density. */
+static int keep(work *w, const int32_t *decision, double value)
+{
+    const size_t each = (size_t)w->problem.n_taxa - 3;
+    double *g = mem_grow(w->g, &w->room, w->count, sizeof *g);
+    if (!g)
+        return ART_ERR_NOMEM;
+    w->g = g;
+    w->g[w->count++] = value;
+    int32_t *tree = mem_grow(w->tree, &w->tree_room, w->n_trees, each * sizeof *tree);
+    if (!tree)
+        return ART_ERR_NOMEM;
+    w->tree = tree;
+    memcpy(w->tree + w->n_trees++ * each, decision, each * sizeof *tree);
+    return ART_OK;
+}
+
+/* The mean of the values after a tenth, with its error and effective sample size. */
+static void print_values(const work *w, double spent)
+{
+    const size_t skip = w->count / 10;
+    const double size = series_ess(w->g + skip, w->count - skip);
+    double mean = 0, variance = 0;
+    for (size_t i = skip; i < w->count; i++)
+        mean += w->g[i] / (double)(w->count - skip);
+    for (size_t i = skip; i < w->count; i++)
+        variance += (w->g[i] - mean) * (w->g[i] - mean) / (double)(w->count - skip);
+    printf("log density\tmean %.3f (%.3f), effective sample size %.1f, %.2f/s\n", mean,
+           sqrt(variance / size), size, size / spent);
+}
+
+static int run_joint(work *w, double limit)
+{
+    static const char *const kinds[] = {"lengths", "resolutions", "subtrees"};
+    joint_chain *c;
+    int status = joint_chain_create(&c, &w->problem, &w->joint_set);
+    if (status)
+        return status;
+    status = joint_chain_start(c, w->start.decision, w->start.length);
+    const double begin = seconds();
+    double spent = 0;
+    while (!status && (spent = seconds() - begin) < limit) {
+        status = joint_chain_block(c, w->seed, 0);
+        if (!status)
+            status = keep(w, joint_chain_decision(c), joint_chain_log_likelihood(c));
+    }
+    const joint_counts *n = joint_chain_counts(c);
+    for (int k = 0; k < JOINT_KINDS; k++)
+        printf("%s\t%lld proposals, %.3f accepted\n", kinds[k], (long long)n->tried[k],
+               (double)n->accepted[k] / fmax(1, (double)n->tried[k]));
+    printf("speed\t%.1f steps/s, %.1f branches resolved/s, %.1f changes of the tree/s\n",
+           (double)n->steps / spent, (double)n->tried[JOINT_RESOLUTION] / spent,
+           (double)n->moved / spent);
+    print_values(w, spent);
+    joint_chain_free(c);
+    return status;
+}
+
 static int run(work *w, double limit)
 {
     tree_chain *c;
@@ -101,13 +167,8 @@ static int run(work *w, double limit)
     double spent = 0;
     while (!status && (spent = seconds() - begin) < limit) {
         status = tree_chain_block(c, w->seed, 0);
-        double *g = mem_grow(w->g, &w->room, w->count, sizeof *g);
-        if (!g)
-            status = ART_ERR_NOMEM;
-        if (!status) {
-            w->g = g;
-            w->g[w->count++] = tree_chain_laplace(c);
-        }
+        if (!status)
+            status = keep(w, tree_chain_decision(c), tree_chain_laplace(c));
     }
     const chain_counts *n = tree_chain_counts(c);
     static const char *const kinds[] = {"interchanges", "subtree", "jump"};
@@ -118,15 +179,7 @@ static int run(work *w, double limit)
     printf("speed\t%.1f steps/s, %.1f branches resolved/s, %.1f interchanges/s\n",
            (double)n->steps / spent, (double)n->tried[CHAIN_INTERCHANGE] / spent,
            (double)n->accepted[CHAIN_INTERCHANGE] / spent);
-    const size_t skip = w->count / 10;
-    const double size = series_ess(w->g + skip, w->count - skip);
-    double mean = 0, variance = 0;
-    for (size_t i = skip; i < w->count; i++)
-        mean += w->g[i] / (double)(w->count - skip);
-    for (size_t i = skip; i < w->count; i++)
-        variance += (w->g[i] - mean) * (w->g[i] - mean) / (double)(w->count - skip);
-    printf("g\tmean %.3f (%.3f), effective sample size %.1f, %.2f/s\n", mean, sqrt(variance / size),
-           size, size / spent);
+    print_values(w, spent);
     printf(
         "blocks\t%lld, %.3f of them returned; g changed by %.2g (root mean square), %.2g at most\n",
         (long long)n->blocks, (double)n->returned / (double)n->blocks,
@@ -136,6 +189,36 @@ static int run(work *w, double limit)
            (double)done->joins / (double)n->steps, (double)done->fits / (double)n->steps,
            (double)done->sweeps / (double)n->steps);
     tree_chain_free(c);
+    return status;
+}
+
+/* One chain after the other, and how far they agree. */
+static int run_all(work *w, double limit)
+{
+    chain_trees *chain = mem_zeros((size_t)w->chains, sizeof *chain);
+    size_t *end = mem_zeros((size_t)w->chains, sizeof *end);
+    split_agreement found;
+    int status = chain && end ? ART_OK : ART_ERR_NOMEM;
+    for (int i = 0; i < w->chains && !status; i++, w->seed++) {
+        const size_t before = w->n_trees;
+        w->count = 0;
+        status = find_start(w);
+        if (!status)
+            status = w->joint ? run_joint(w, limit) : run(w, limit);
+        chain[i].count = (w->n_trees - before) / 2;
+        end[i] = w->n_trees;
+    }
+    for (int i = 0; i < w->chains && !status; i++)
+        chain[i].decision = w->tree + (end[i] - chain[i].count) * ((size_t)w->problem.n_taxa - 3);
+    if (!status && w->chains > 1) {
+        status = split_agreement_of(&found, chain, (size_t)w->chains, w->problem.n_taxa);
+        printf("agreement\tASDSF %.4f over %zu splits, largest deviation %.3f, effective trees "
+               "%.1f (least of a split %.1f)\n",
+               found.average_deviation, found.splits, found.largest_deviation, found.between_ess,
+               found.least_ess);
+    }
+    free(chain);
+    free(end);
     return status;
 }
 
@@ -150,7 +233,8 @@ static int set_option(work *w, const char *text)
     } names[] = {{"walk", &w->set.walk, NULL},     {"subtrees", &w->set.subtrees, NULL},
                  {"radius", NULL, &w->set.radius}, {"tolerance", &w->set.tolerance, NULL},
                  {"near", &w->set.near, NULL},     {"rings", NULL, &w->set.rings},
-                 {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local}};
+                 {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local},
+                 {"joint", NULL, &w->joint},       {"chains", NULL, &w->chains}};
     if (n == 5 && !memcmp(text, "start", n))
         w->start_file = equals + 1;
     else if (n == 4 && !memcmp(text, "seed", n))
@@ -172,7 +256,7 @@ static int set_option(work *w, const char *text)
 
 int main(int argc, char **argv)
 {
-    work w = {.seed = 1, .set = chain_defaults()};
+    work w = {.seed = 1, .set = chain_defaults(), .chains = 1};
     diag d;
     int status = argc < 4 ? ART_ERR_USAGE : ART_OK;
     for (int i = 4; i < argc && !status; i++)
@@ -192,10 +276,9 @@ int main(int argc, char **argv)
         status = fitted_tree_init(&w.start, &w.problem);
     if (!status) {
         printf("data\t%d taxa, %zu patterns\n", w.problem.n_taxa, w.problem.n_patterns);
-        status = find_start(&w);
+        w.joint_set = (joint_settings){w.set.block, w.set.walk, w.set.subtrees, w.set.radius};
+        status = run_all(&w, strtod(argv[3], NULL));
     }
-    if (!status)
-        status = run(&w, strtod(argv[3], NULL));
     for (size_t i = 0; i < d.count && status; i++)
         fprintf(stderr, "%s\n", d.message[i].text);
     fitted_tree_free(&w.start);
@@ -203,5 +286,6 @@ int main(int argc, char **argv)
     dataset_free(&w.data);
     diag_free(&d);
     free(w.g);
+    free(w.tree);
     return status ? 1 : 0;
 }

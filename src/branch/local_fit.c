@@ -210,6 +210,11 @@ void local_fit_mark(local_fit *l)
     memset(l->touched, 0, 2 * nodes);
 }
 
+double local_fit_marked(const local_fit *l, int32_t v)
+{
+    return l->branch[v].cbrt_length;
+}
+
 int local_fit_has_changed(const local_fit *l, int32_t v)
 {
     return l->solver->branch[v].cbrt_length != l->branch[v].cbrt_length;
@@ -358,6 +363,22 @@ static void length_changed(local_fit *l, int32_t v)
             push_stale(l, &depth, 2 * t->parent[u]);
         }
     }
+}
+
+void local_fit_set_length(local_fit *l, int32_t v, double cbrt_length)
+{
+    l->solver->branch[v].cbrt_length = cbrt_length;
+    branch_solver_set_branch(l->solver, v, cbrt_length);
+    length_changed(l, v);
+}
+
+/* Of the partials that do not see the branch itself, only its own two are made of other parts. */
+void local_fit_interchange(local_fit *l, int32_t v, int which)
+{
+    length_changed(l, v);
+    topology_nni(&l->solver->tree, v, which);
+    for (int up = 0; up < 2; up++)
+        l->stale[2 * v + up] = l->touched[2 * v + up] = 1;
 }
 
 /* Fits the active branches once, from the top of the tree downwards, so that the partials of the

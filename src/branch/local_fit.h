@@ -67,6 +67,9 @@ int local_fit_near(local_fit *l, double tolerance, int rings);
  * longer current. O(N). */
 void local_fit_compare(local_fit *l);
 
+/* The cube root of the length of the branch above v at the mark. */
+double local_fit_marked(const local_fit *l, int32_t v);
+
 /* Whether the length of the branch above v is another than at the mark. */
 int local_fit_has_changed(const local_fit *l, int32_t v);
 
@@ -80,6 +83,12 @@ void local_fit_undo(local_fit *l);
 /* Brings the tree to the canonical numbering (tree/topology.h), with all that is known of its
  * branches; decision [N-3] becomes its decisions. Takes the mark away. O(N). */
 void local_fit_keep(local_fit *l, int32_t *decision);
+
+/* Without a mark and without a fit, for those who choose lengths themselves: the branch above v
+ * gets another length, or topology_nni(v, which) is made; what sees the change is no longer
+ * current. */
+void local_fit_set_length(local_fit *l, int32_t v, double cbrt_length);
+void local_fit_interchange(local_fit *l, int32_t v, int which);
 
 /* Partials made and branches fitted since create. */
 typedef struct local_fit_work {
