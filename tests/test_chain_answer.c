@@ -33,7 +33,7 @@ static collapsed_settings quick(void)
     set.sampler.sample = 100;
     set.chains.first_blocks = 16;
     set.chains.rounds = 4;
-    set.chains.most_states = 64;
+    set.chains.room.most = 64;
     set.chains.pilot_draws = 64;
     set.chains.error = 1e-9; /* all rounds */
     set.answer.draws = 1000;
@@ -141,7 +141,7 @@ static void check_exact(const alignment *a, uint64_t seed)
     collapsed_settings set = quick();
     set.seed = seed;
     set.chains.first_blocks = 64;
-    set.chains.most_states = 1024;
+    set.chains.room.most = 1024;
     bench b;
     result r;
     bench_init(&b, a, &set, 1);
@@ -328,7 +328,7 @@ static void states_are_thinned(void **state)
     (void)state;
     problem data = problem_random(8, 10, 1, 4);
     collapsed_settings set = quick();
-    set.chains.most_states = set.chains.least_states = 16;
+    set.chains.room.most = set.chains.room.least = 16;
     bench b;
     bench_init(&b, &data.alignment, &set, 1);
     start(&b);

@@ -1,4 +1,4 @@
-/* What collapsed inference says of itself, for both ways: lines of the log, keys of the results,
+/* What collapsed inference says of itself, for all ways: lines of the log, keys of the results,
  * files that the program's own commands read. */
 #include "support/check.h"
 #include "support/files.h"
@@ -198,6 +198,55 @@ static void the_way_of_chains(void **state)
     story_free(&s);
 }
 
+static void the_way_of_chains_with_lengths(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = quick();
+    plan.collapsed.route.table_taxa = plan.collapsed.joint.taxa = 7;
+    plan.collapsed.joint.first_blocks = 8;
+    plan.collapsed.joint.rounds = 2;
+    tell(&s, &plan, MANY);
+    check_both(&s);
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    expect(s.said, "8 taxa are too many for integrating out branch lengths (more than 7), so ");
+    expect(s.said, "\nchains, round 2: 16 blocks each; split frequencies of the chains differ by ");
+    expect(s.said, " independent trees (200 are wanted). That is not enough yet.");
+    assert_int_equal(json_array_size(json_object_get(s.results, "chain_rounds")), 2);
+    assert_true(json_is_null(json_object_get(s.results, "log_evidence")));
+    assert_true(json_is_null(json_object_get(s.results, "log_evidence_se")));
+    expect(s.found.evaluation.verdict.warning[s.found.evaluation.verdict.n_fatal],
+           "There is no log marginal likelihood");
+    const infer_description about = {.alignment = "a.fasta", .model = "JC"};
+    check_status(infer_job_write(s.job, &s.found, &about, scratch_path("j"), NULL));
+    char *report = file_text("j.report.txt");
+    expect(report, "Markov chains over topologies with their branch lengths");
+    expect(report, "estimate                    not estimated");
+    free(report);
+    run_well("summarize j.trees --prefix j2 --redo");
+    assert_int_not_equal(access("j.model.safetensors", F_OK), 0); /* none was trained */
+    story_free(&s);
+}
+
+/* Chains whose target proves to be ill defined hand over to those with lengths. */
+static void chains_hand_over(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = quick();
+    plan.collapsed.route.expansions = 20;
+    plan.collapsed.joint.returned = -1; /* whatever the blocks do */
+    plan.collapsed.joint.trial_blocks = 1;
+    plan.collapsed.joint.first_blocks = 8;
+    plan.collapsed.joint.rounds = 1;
+    tell(&s, &plan, MANY);
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    expect(s.said, "The posterior is diffuse (after ");
+    expect(s.said, "\nBranch lengths cannot be integrated out reliably here ");
+    expect(s.said, "\nchains, round 1: 8 blocks each;");
+    story_free(&s);
+}
+
 static void rounds_of_the_table_in_words(void **state)
 {
     (void)state;
@@ -253,6 +302,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_scratch_folder(the_way_of_the_table),
         in_scratch_folder(the_way_of_chains),
+        in_scratch_folder(the_way_of_chains_with_lengths),
+        in_scratch_folder(chains_hand_over),
         cmocka_unit_test(rounds_of_the_table_in_words),
         cmocka_unit_test(rounds_of_chains_in_words),
     };

@@ -57,12 +57,15 @@ void evaluation_say(session *s, const evaluation *e)
     else if (isfinite(v.log_evidence_se))
         snprintf(error, sizeof error, ", standard error %.3f", v.log_evidence_se);
     char sample[PAGE_FIGURE_SIZE], ess[FORMAT_SIZE], draws[FORMAT_SIZE], trees[FORMAT_ITEMS];
+    char value[192] = "log evidence: not estimated";
+    if (isfinite(v.log_evidence))
+        snprintf(value, sizeof value, "log evidence %.3f%s%s", v.log_evidence, spread, error);
     page_sample(sample, &e->posterior);
     log_info(&s->log,
-             "log evidence %.3f%s%s\n"
+             "%s\n"
              "%s%s%seffective sample size %s of %s, %s",
-             v.log_evidence, spread, error, *bounds ? "lower bounds: " : "",
-             *bounds ? bounds + strlen(", ") : "", *bounds ? "\n" : "",
+             value, *bounds ? "lower bounds: " : "", *bounds ? bounds + strlen(", ") : "",
+             *bounds ? "\n" : "",
              format_count(ess, sizeof ess, v.ess > 0 ? (uint64_t)llround(v.ess) : 0),
              format_count(draws, sizeof draws, (uint64_t)v.total),
              format_items(trees, sizeof trees, e->posterior.trees.count, "distinct tree",

@@ -40,7 +40,7 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
     const int chain = (int)(k / each);
     const double share = a->bridge.share / (double)(each * (size_t)x->n_chains);
     return (pooled_tree){.decision = chain_states_tree(x, chain, at),
-                         .laplace = chain_states_laplace(x, chain, at),
+                         .laplace = chain_states_value(x, chain, at),
                          .weight = share * bridge_weight(&a->bridge, a->state_weight[k])};
 }
 

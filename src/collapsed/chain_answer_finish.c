@@ -81,7 +81,7 @@ static double effective_states(const chain_answer *a)
 {
     const chain_round *last = chain_stage_last(a->chains);
     const double used = (double)used_states(a);
-    return fmax(1, fmin(used, fmin(last->ess_splits, last->ess_between) * used / last->states));
+    return fmax(1, fmin(used, chain_round_ess(last) * used / last->states));
 }
 
 /* The effective size of a weighted sample of n, from the error of its mean weight:

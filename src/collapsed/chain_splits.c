@@ -80,12 +80,32 @@ static pair sums_of(const split_table *t, const uint64_t *bits)
  * covers splits that all states have, or none. */
 static const double RARE = 20, RARE_VARIANCE = 0.05;
 
+/* The variance of a mean over states with the given variance of one; `between` is what the
+ * differences between chains say, `frequency` that of the split. */
+static double mean_variance(double variance, double between, double frequency, double ess)
+{
+    const double seen = ess / RARE, rare = (seen * frequency + 0.5) / (seen + 1);
+    const double least = fmin(rare * (1 - rare), RARE_VARIANCE);
+    return fmax(fmax(variance, least) / ess, between);
+}
+
+/* The variance of the mean of n values of chains. */
+static double between_chains(const double *mean, int n)
+{
+    double all = 0, between = 0;
+    for (int k = 0; k < n; k++)
+        all += mean[k] / n;
+    for (int k = 0; k < n; k++)
+        between += (mean[k] - all) * (mean[k] - all) / (n * (n - 1.0));
+    return between;
+}
+
 /* The variance of the mean of y over the states. */
 static double state_variance(const sums *s, const uint64_t *bits, double share, double c,
                              double ess)
 {
     const double t = 1 - share;
-    double mean[CHAINS_MOST], all = 0, squares = 0, between = 0, frequency = 0;
+    double mean[CHAINS_MOST], all = 0, squares = 0, frequency = 0;
     const int n = s->n_chains;
     for (int k = 0; k < n; k++) {
         const split_table *chain = &s->chain[k];
@@ -99,12 +119,7 @@ static double state_variance(const sums *s, const uint64_t *bits, double share, 
         all += mean[k] / n;
         frequency += has.weight / (states * n);
     }
-    for (int k = 0; k < n; k++)
-        between += (mean[k] - all) * (mean[k] - all) / (n * (n - 1.0));
-    const double seen = ess / RARE, rare = (seen * frequency + 0.5) / (seen + 1);
-    const double least = fmin(rare * (1 - rare), RARE_VARIANCE);
-    const double within = fmax(squares - all * all, least) / ess;
-    return fmax(within, between);
+    return mean_variance(squares - all * all, between_chains(mean, n), frequency, ess);
 }
 
 static double split_variance(const sums *s, const uint64_t *bits, double share, double p,
@@ -140,5 +155,40 @@ int chain_splits_estimate(split_table *out, const chain_answer *a, const double 
         out->common[i] = split_variance(&s, bits, a->bridge.share, bounded, ess);
     }
     sums_free(&s);
+    return status;
+}
+
+/* The splits of the states of one chain, which are added to out too. */
+static int add_chain(split_table *out, split_table *own, const chain_states *x, int chain)
+{
+    int status = split_table_init(own, out->n_taxa);
+    for (size_t i = chain_states_first(x); i < x->count && !status; i++) {
+        const int32_t *decision = chain_states_tree(x, chain, i);
+        status = split_table_add_uncertain(out, decision, NULL, 1, 0);
+        if (!status)
+            status = split_table_add(own, decision, NULL, 1);
+    }
+    return status;
+}
+
+int chain_splits_of_states(split_table *out, const chain_states *x, double ess)
+{
+    split_table chain[CHAINS_MOST] = {{0}};
+    double mean[CHAINS_MOST];
+    int status = ART_OK;
+    split_table_reset(out);
+    for (int c = 0; c < x->n_chains && !status; c++)
+        status = add_chain(out, &chain[c], x, c);
+    for (size_t i = 0; i < out->count && !status; i++) {
+        const uint64_t *bits = split_table_bits(out, i);
+        const double p = split_frequency(out, i);
+        if (split_is_trivial(bits, out->n_taxa))
+            continue;
+        for (int c = 0; c < x->n_chains; c++)
+            mean[c] = sums_of(&chain[c], bits).weight / chain[c].total;
+        out->common[i] = mean_variance(p * (1 - p), between_chains(mean, x->n_chains), p, ess);
+    }
+    for (int c = 0; c < x->n_chains; c++)
+        split_table_free(&chain[c]);
     return status;
 }

@@ -20,6 +20,10 @@
 
 #include "collapsed/chain_answer.h"
 
+/* The same where the states of chains are all there is, of which a quarter is left out: P is their
+ * mean. ess is their effective number. */
+int chain_splits_of_states(split_table *out, const chain_states *x, double ess);
+
 /* out becomes the splits of all trees of both samples, with frequencies and errors; what it knows
  * of branch lengths stays. correction [a->next] is b of every tree that was evaluated; ess the
  * effective number of the states that are used. */

@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "chain/convergence.h"
 #include "tree/saved_trees.h"
 
 #include <math.h>
@@ -26,22 +25,6 @@ static double jump_log_q(void *context, const int32_t *decision)
 {
     chain_stage *s = context;
     return tree_proposal_log_q(s->proposal, decision);
-}
-
-static int init_states(chain_states *x, const branch_posterior *p, const chain_stage_settings *set)
-{
-    x->n_chains = set->chains;
-    x->n_decisions = (size_t)p->n_taxa - 3;
-    x->every = 1;
-    const size_t bytes = (size_t)set->chains * (x->n_decisions + 1) * sizeof *x->decision;
-    const size_t fit = set->memory / bytes;
-    x->room = fit < set->least_states  ? set->least_states
-              : fit > set->most_states ? set->most_states
-                                       : fit;
-    const size_t all = (size_t)set->chains * x->room;
-    x->decision = mem_zeros(all * x->n_decisions, sizeof *x->decision);
-    x->laplace = mem_zeros(all, sizeof *x->laplace);
-    return x->decision && x->laplace ? ART_OK : ART_ERR_NOMEM;
 }
 
 /* The number up to set->whole_taxa taxa; with more, less by the given power, but `least`. */
@@ -71,7 +54,7 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     *out = NULL;
     if (set->chains < 2 || set->chains > CHAINS_MOST || set->rounds < 1 ||
         set->rounds > CHAIN_ROUNDS_MOST || set->first_blocks < 8 || set->pilot_draws < 2 ||
-        set->most_states < 16)
+        set->room.most < 16)
         return ART_ERR_USAGE;
     chain_stage *s = mem_zeros(1, sizeof *s);
     if (!s)
@@ -90,7 +73,7 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     s->guess_length = mem_zeros((size_t)problem->n_edges, sizeof *s->guess_length);
     s->pilot = mem_zeros((size_t)s->set.pilot_draws, sizeof *s->pilot);
     int status = s->guess_decision && s->guess_length && s->pilot
-                     ? init_states(&s->states, problem, set)
+                     ? chain_states_init(&s->states, problem, set->chains, &set->room, false)
                      : ART_ERR_NOMEM;
     if (!status)
         status = length_guess_create(&s->guess, problem->n_taxa);
@@ -109,8 +92,7 @@ void chain_stage_free(chain_stage *s)
         return;
     tree_chains_free(s->chains);
     tree_proposal_free(s->proposal);
-    free(s->states.decision);
-    free(s->states.laplace);
+    chain_states_free(&s->states);
     length_guess_free(s->guess);
     free(s->guess_decision);
     free(s->guess_length);
@@ -139,9 +121,15 @@ void chain_stage_finish_now(chain_stage *s)
     s->finish_now = true;
 }
 
-size_t chain_stage_first(const chain_stage *s)
+double chain_stage_returned(const chain_stage *s)
 {
-    return s->states.count / 4;
+    double blocks = 0, returned = 0;
+    for (int i = 0; i < s->set.chains; i++) {
+        const chain_counts *n = tree_chain_counts(tree_chains_at(s->chains, i));
+        blocks += (double)n->blocks;
+        returned += (double)n->returned;
+    }
+    return blocks > 0 ? returned / blocks : 0;
 }
 
 const chain_round *chain_stage_last(const chain_stage *s)
@@ -149,34 +137,13 @@ const chain_round *chain_stage_last(const chain_stage *s)
     return s->n_rounds ? &s->round[s->n_rounds - 1] : NULL;
 }
 
-/* Of the states of every chain every other one goes. */
-static void thin(chain_states *x)
-{
-    for (int c = 0; c < x->n_chains; c++)
-        for (size_t i = 0; i < x->count / 2; i++) {
-            const size_t to = (size_t)c * x->room + i, from = (size_t)c * x->room + 2 * i + 1;
-            memcpy(x->decision + to * x->n_decisions, x->decision + from * x->n_decisions,
-                   x->n_decisions * sizeof *x->decision);
-            x->laplace[to] = x->laplace[from];
-        }
-    x->count /= 2;
-    x->every *= 2;
-}
-
 static int keep_state(void *context, const chain_record *r)
 {
-    chain_states *x = &((chain_stage *)context)->states;
-    if (r->block % x->every)
-        return 0;
-    if (r->chain == 0 && x->count == x->room)
-        thin(x);
-    const size_t to = (size_t)r->chain * x->room + x->count;
-    if (r->block % x->every == 0) {
-        memcpy(x->decision + to * x->n_decisions, r->decision,
-               x->n_decisions * sizeof *x->decision);
-        x->laplace[to] = r->laplace;
-        x->count += r->chain == x->n_chains - 1;
-    }
+    chain_stage *s = context;
+    chain_states_keep(&s->states, &(kept_state){.chain = r->chain,
+                                                .block = r->block,
+                                                .decision = r->decision,
+                                                .value = r->laplace});
     return 0;
 }
 
@@ -271,52 +238,17 @@ int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double 
     for (int c = 0; c < x->n_chains; c++)
         for (size_t i = 0; i < each; i++)
             state[(size_t)c * each + i] =
-                chain_states_laplace(x, c, fresh + i) -
+                chain_states_value(x, c, fresh + i) -
                 tree_proposal_log_q(s->proposal, chain_states_tree(x, c, fresh + i));
     int status = bridge_of(out, draw, n_draws, planned, state, (size_t)x->n_chains, each);
     free(state);
     return status;
 }
 
-/* Agreement of the chains. */
-static int compare_chains(const chain_stage *s, chain_round *r)
-{
-    const chain_states *x = &s->states;
-    const size_t first = chain_stage_first(s), each = x->count - first;
-    const size_t n_chains = (size_t)x->n_chains;
-    chain_trees *chain = mem_zeros(n_chains, sizeof *chain);
-    double *g = mem_zeros(n_chains * each, sizeof *g), sum = 0;
-    split_agreement found;
-    int status = chain && g ? ART_OK : ART_ERR_NOMEM;
-    for (size_t c = 0; c < n_chains && !status; c++) {
-        const double *own = x->laplace + c * x->room + first;
-        const double ess = series_ess(own, each);
-        memcpy(g + c * each, own, each * sizeof *g);
-        for (size_t i = 0; i < each; i++)
-            sum += own[i];
-        r->ess_laplace += isnan(ess) ? 1 : ess;
-        chain[c] = (chain_trees){chain_states_tree(x, (int)c, first), each};
-    }
-    if (!status)
-        status = split_agreement_of(&found, chain, n_chains, s->problem->n_taxa);
-    if (!status) {
-        r->states = (double)each;
-        r->mean = sum / (double)(n_chains * each);
-        r->asdsf = found.splits ? found.average_deviation : 0;
-        r->largest = found.splits ? found.largest_deviation : 0;
-        r->r_hat = series_r_hat(g, n_chains, each);
-        r->ess_splits = fmin(r->ess_laplace, isnan(found.least_ess) ? HUGE_VAL : found.least_ess);
-        r->ess_between = isnan(found.between_ess) ? HUGE_VAL : found.between_ess;
-    }
-    free(chain);
-    free(g);
-    return status;
-}
-
 /* A density for the next round, and its pilot draws. */
 static int refit(chain_stage *s, size_t last)
 {
-    int status = fit_density(s, chain_stage_first(s), last);
+    int status = fit_density(s, chain_states_first(&s->states), last);
     return status ? status : draw_pilots(s);
 }
 
@@ -332,7 +264,7 @@ static int end_round(chain_stage *s)
     bridge_estimate bridge = {.log_sum = NAN, .error = HUGE_VAL, .state_error = HUGE_VAL};
     const bool is_last =
         s->finish_now || s->n_rounds + 1 == s->set.rounds || s->blocks >= s->set.most_blocks;
-    int status = compare_chains(s, &r);
+    int status = chain_states_compare(&r, &s->states, s->problem->n_taxa);
     if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
         status = refit(s, s->states.count * 5 / 8);
     if (!status && s->proposal)
@@ -358,35 +290,6 @@ int chain_stage_advance(chain_stage *s)
         return ART_OK;
     const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
     return s->blocks < s->wanted && !is_over ? run_blocks(s) : end_round(s);
-}
-
-/* The rounds so far; those to come are 0. */
-static void round_fields(chain_stage *s, saved_state *to)
-{
-    chain_round *r = s->round;
-    const struct {
-        const char *name;
-        double *first;
-    } column[] = {
-        {"blocks", &r->blocks},
-        {"states", &r->states},
-        {"mean", &r->mean},
-        {"asdsf", &r->asdsf},
-        {"largest", &r->largest},
-        {"r_hat", &r->r_hat},
-        {"ess_laplace", &r->ess_laplace},
-        {"ess_splits", &r->ess_splits},
-        {"ess_between", &r->ess_between},
-        {"log_sum", &r->log_sum},
-        {"overlap", &r->overlap},
-        {"error", &r->error},
-    };
-    for (size_t i = 0; i < sizeof column / sizeof column[0]; i++)
-        for (int k = 0; k < s->n_rounds; k++) {
-            char name[STATE_NAME];
-            snprintf(name, sizeof name, "round.%d.%s", k, column[i].name);
-            state_f64(to, name, (double *)((char *)column[i].first + (size_t)k * sizeof *r));
-        }
 }
 
 static void counts_fields(chain_counts *n, saved_state *to)
@@ -445,24 +348,6 @@ static void chains_fields(chain_stage *s, saved_state *to)
         state_refuse(to, "the chains have impossible states");
 }
 
-/* The states that are kept, chain after chain. */
-static void states_fields(chain_stage *s, saved_state *to)
-{
-    chain_states *x = &s->states;
-    int64_t count = (int64_t)x->count;
-    state_i64_in(to, "count", &count, 0, (int64_t)x->room);
-    state_i64_in(to, "every", &x->every, 1, INT64_MAX);
-    x->count = (size_t)count;
-    for (int c = 0; c < x->n_chains; c++) {
-        char name[STATE_NAME];
-        snprintf(name, sizeof name, "decision.%d", c);
-        state_trees(to, name, x->decision + (size_t)c * x->room * x->n_decisions, x->count,
-                    s->problem->n_taxa);
-        snprintf(name, sizeof name, "laplace.%d", c);
-        state_f64_array(to, name, x->laplace + (size_t)c * x->room, x->count, 1);
-    }
-}
-
 int chain_stage_fields(chain_stage *s, saved_state *to)
 {
     const size_t before = state_group(to, "chains");
@@ -479,9 +364,9 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
     if (state_loaded(to) && s->n_fits)
         length_guess_set(s->guess, s->guess_decision, s->guess_length);
     state_log_array(to, "pilot", s->pilot, (size_t)s->set.pilot_draws, 1);
-    round_fields(s, to);
+    chain_round_fields(s->round, s->n_rounds, to);
     chains_fields(s, to);
-    states_fields(s, to);
+    chain_states_fields(&s->states, to);
     s->n_fitted = state_rows(to, "fitted", s->n_fitted, s->states.n_decisions);
     if (state_loaded(to)) {
         free(s->fitted);

@@ -8,7 +8,7 @@
  *         status = chain_stage_start(s, i, decision, length);
  *     while (!s->is_done)
  *         status = chain_stage_advance(s);                a second of work, more or less
- *     ... chain_stage_first, s->states, s->proposal ...
+ *     ... s->states, s->proposal ...
  *     chain_stage_free(s);
  *
  * Work comes in rounds. In a round every chain makes a number of blocks, twice as many as in the
@@ -31,51 +31,11 @@
 #include "branch/length_guess.h"
 #include "chain/tree_chains.h"
 #include "collapsed/bridge.h"
-#include "collapsed/settings.h"
+#include "collapsed/chain_states.h"
 #include "collapsed/tree_proposal.h"
 #include "io/saved_state.h"
 
 #include <stdbool.h>
-
-/* What a round showed. */
-typedef struct chain_round {
-    double blocks;      /* of each chain, so far */
-    double states;      /* kept of each chain, without the first quarter */
-    double mean;        /* of g over these */
-    double asdsf;       /* average standard deviation of split frequencies between chains, and */
-    double largest;     /* the largest */
-    double r_hat;       /* of g */
-    double ess_laplace; /* effective number of states: by the series of g, .. */
-    double ess_splits;  /* .. of the split for which it is smallest, if that is less .. */
-    double ess_between; /* .. and by the differences between the chains (convergence.h) */
-    /* With pilot draws of the density that was fitted before the round (bridge.h); NaN, 0 and
-     * infinity in the first one. */
-    double log_sum; /* log of the sum of exp g over all trees */
-    double overlap; /* of density and posterior */
-    double error;   /* part of the states in the standard error of log_sum */
-} chain_round;
-
-enum { CHAIN_ROUNDS_MOST = 24, CHAINS_MOST = 64 };
-
-/* The states that are kept, of every chain as many. */
-typedef struct chain_states {
-    int n_chains;
-    size_t n_decisions;
-    size_t count, room; /* of each chain */
-    int64_t every;      /* blocks between two of them */
-    int32_t *decision;  /* [n_chains][room][N-3] */
-    double *laplace;    /* [n_chains][room] g */
-} chain_states;
-
-static inline const int32_t *chain_states_tree(const chain_states *s, int chain, size_t i)
-{
-    return s->decision + ((size_t)chain * s->room + i) * s->n_decisions;
-}
-
-static inline double chain_states_laplace(const chain_states *s, int chain, size_t i)
-{
-    return s->laplace[(size_t)chain * s->room + i];
-}
 
 typedef struct chain_stage {
     const branch_posterior *problem;
@@ -118,9 +78,6 @@ int chain_stage_advance(chain_stage *s);
 /* The round ends with the blocks that there are, and no other follows. */
 void chain_stage_finish_now(chain_stage *s);
 
-/* The number of the first state of every chain that counts: a quarter is left out. */
-size_t chain_stage_first(const chain_stage *s);
-
 /* The number of the first state of every chain that the density was not fitted to. */
 size_t chain_stage_fresh(const chain_stage *s);
 
@@ -129,6 +86,9 @@ size_t chain_stage_fresh(const chain_stage *s);
  */
 int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
                        size_t n_draws, double planned);
+
+/* The share of the blocks so far, of all chains, that did not stand (chain/tree_chain.h). */
+double chain_stage_returned(const chain_stage *s);
 
 /* The last round that has ended; NULL if there is none. */
 const chain_round *chain_stage_last(const chain_stage *s);

@@ -78,18 +78,18 @@ static void take(choice *c, peak *p)
     }
 }
 
-int chain_starts(chain_stage *s, const tree_table *t, double window)
+int chain_starts(const tree_table *t, double window, int n, chain_start *start, void *context)
 {
     choice c;
     double *length = mem_zeros(t->n_edges, sizeof *length);
     int status = choice_init(&c, t, window);
     if (!length)
         status = ART_ERR_NOMEM;
-    for (int i = 0; !status && i < s->set.chains; i++) {
+    for (int i = 0; !status && i < n; i++) {
         peak *p = choose(&c, i % 2 == 1);
         take(&c, p);
         tree_table_lengths(length, t, p->tree);
-        status = chain_stage_start(s, i, tree_table_decision(t, p->tree), length);
+        status = start(context, i, tree_table_decision(t, p->tree), length);
     }
     choice_free(&c);
     free(length);

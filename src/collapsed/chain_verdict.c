@@ -5,7 +5,7 @@
 /* Chains that do not agree, or say too little. */
 static void judge_chains(verdict *v, const chain_round *last, const chain_judgement *set)
 {
-    const double ess = fmin(last->ess_splits, last->ess_between);
+    const double ess = chain_round_ess(last);
     if (last->asdsf > set->asdsf)
         verdict_warn(
             v, true,
@@ -62,14 +62,30 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
     }
 }
 
-void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
-                   const collapsed_settings *set, bool is_cut)
+static void set_figures(verdict *v, const chain_round *last)
 {
     v->asdsf = last->asdsf;
     v->largest_deviation = last->largest;
     v->r_hat = last->r_hat;
-    v->ess_log_density = last->ess_laplace;
-    v->ess_splits = fmin(last->ess_splits, last->ess_between);
+    v->ess_log_density = last->ess_values;
+    v->ess_splits = chain_round_ess(last);
+}
+
+void joint_verdict(verdict *v, const chain_round *last, const collapsed_settings *set)
+{
+    set_figures(v, last);
+    judge_chains(v, last, &set->judgement);
+    verdict_warn(v, false,
+                 "There is no log marginal likelihood: the branch lengths of so many nearly equal "
+                 "sequences cannot be integrated out reliably. Probabilities of splits, branch "
+                 "lengths and parameters do not need it.");
+    v->has_evidence_error = false;
+}
+
+void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
+                   const collapsed_settings *set, bool is_cut)
+{
+    set_figures(v, last);
     judge_chains(v, last, &set->judgement);
     judge_evidence(v, check, &set->judgement);
     if (e->failed)

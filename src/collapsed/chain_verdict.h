@@ -1,4 +1,5 @@
-/* chain_verdict.h: whether the results of chains and draws (chain_answer.h) can be relied on. */
+/* chain_verdict.h: whether the results of chains and draws (chain_answer.h), or of chains alone
+ * (joint_stage.h), can be relied on. */
 #ifndef COLLAPSED_CHAIN_VERDICT_H
 #define COLLAPSED_CHAIN_VERDICT_H
 
@@ -9,5 +10,8 @@
  * is_cut: a time limit ended the chains or the draws. */
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
                    const collapsed_settings *set, bool is_cut);
+
+/* Judges chains over topologies with their lengths by their last round. v is initialised. */
+void joint_verdict(verdict *v, const chain_round *last, const collapsed_settings *set);
 
 #endif

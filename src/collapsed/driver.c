@@ -25,8 +25,9 @@ typedef struct collapsed_run {
     final_sampling *final; /* NULL during the rounds */
     chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
     chain_answer *answer;  /* NULL before the chains have ended */
+    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well */
     chain_check check;     /* once it is finished */
-    int chains_reported;   /* rounds of the chains */
+    int chains_reported;   /* rounds of the chains, of one kind or the other */
     int reported;          /* rounds */
     bool way_reported;     /* in this session */
     double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
@@ -166,17 +167,72 @@ static int create_chains(collapsed_run *c)
                               c->rounds->team, c->rounds->threads);
 }
 
+static int start_chain(void *stage, int chain, const int32_t *decision, const double *length)
+{
+    return chain_stage_start(stage, chain, decision, length);
+}
+
+static int start_joint(void *stage, int chain, const int32_t *decision, const double *length)
+{
+    return joint_stage_start(stage, chain, decision, length);
+}
+
+static int create_joint(collapsed_run *c)
+{
+    return joint_stage_create(&c->joint, c->problem.posterior, &c->set.joint, c->set.seed,
+                              c->rounds->threads);
+}
+
 static int begin_chains(collapsed_run *c)
 {
-    int status = create_chains(c);
-    if (!status)
-        status = chain_starts(c->chains, &c->rounds->table, c->set.route.window);
+    const bool is_joint = c->problem.posterior->n_taxa > c->set.joint.taxa;
+    const tree_table *t = &c->rounds->table;
+    const double window = c->set.route.window;
+    int status = is_joint ? create_joint(c) : create_chains(c);
+    if (!status && is_joint)
+        status = chain_starts(t, window, c->set.joint.chains, start_joint, c->joint);
+    else if (!status)
+        status = chain_starts(t, window, c->set.chains.chains, start_chain, c->chains);
     c->way_reported = false;
     if (!status) { /* chains and checkpoints do without */
         tree_table_clear(&c->rounds->table);
         tree_search_release(c->rounds->search);
     }
     return status;
+}
+
+/* Whether the chains have shown that their target is not well defined. */
+static bool is_ill_defined(const collapsed_run *c)
+{
+    return !c->chains->is_done && c->chains->blocks >= c->set.joint.trial_blocks &&
+           chain_stage_returned(c->chains) > c->set.joint.returned;
+}
+
+/* Chains with branch lengths go on where the others are. */
+static int begin_joint(collapsed_run *c)
+{
+    double *length = mem_zeros((size_t)c->problem.posterior->n_edges, sizeof *length);
+    int status = length ? create_joint(c) : ART_ERR_NOMEM;
+    for (int i = 0; i < c->set.joint.chains && !status; i++) {
+        const tree_chain *from = tree_chains_at(c->chains->chains, i % c->set.chains.chains);
+        tree_chain_lengths(length, from);
+        status = joint_stage_start(c->joint, i, tree_chain_decision(from), length);
+    }
+    free(length);
+    chain_stage_free(c->chains);
+    c->chains = NULL;
+    c->chains_reported = 0;
+    c->way_reported = false;
+    return status;
+}
+
+static int advance_joint(collapsed_run *c)
+{
+    if (is_near_limit(c, closing_reserve(c)) || c->finish_now) {
+        c->is_cut = true;
+        joint_stage_finish_now(c->joint);
+    }
+    return joint_stage_advance(c->joint);
 }
 
 static int advance_chains(collapsed_run *c)
@@ -216,8 +272,12 @@ static int advance(run *r, diag *d)
     collapsed_run *c = (collapsed_run *)r;
     if (c->parameters)
         return advance_parameters(c, d);
+    if (c->joint)
+        return advance_joint(c);
     if (!c->chains && (is_diffuse(c) || is_incomplete(c)))
         return begin_chains(c);
+    if (c->chains && is_ill_defined(c))
+        return begin_joint(c);
     if (c->chains)
         return c->chains->is_done ? advance_answer(c) : advance_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
@@ -268,20 +328,33 @@ static void final_progress(const collapsed_run *c, run_progress *out)
                  format_items(draws, sizeof draws, (uint64_t)out->done, "draw", "draws"));
 }
 
-static void chains_progress(const collapsed_run *c, run_progress *out)
+/* Chains of either kind. */
+static void blocks_progress(run_progress *out, int64_t blocks, int64_t wanted, int n_rounds,
+                            const chain_round *last, double asdsf)
 {
-    const chain_stage *s = c->chains;
     out->stage = "chains";
     out->unit = "blocks";
-    out->done = (double)s->blocks;
-    out->total = (double)s->wanted;
-    const chain_round *last = chain_stage_last(s);
+    out->done = (double)blocks;
+    out->total = (double)wanted;
     if (last)
         snprintf(out->detail, sizeof out->detail,
                  "split frequencies of the chains differ by %.3f (target %.3f)", last->asdsf,
-                 s->set.asdsf);
-    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", s->n_rounds + 1,
-             (long long)s->blocks, format_noun((uint64_t)s->blocks, "block", "blocks"));
+                 asdsf);
+    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", n_rounds + 1,
+             (long long)blocks, format_noun((uint64_t)blocks, "block", "blocks"));
+}
+
+static void chains_progress(const collapsed_run *c, run_progress *out)
+{
+    const chain_stage *s = c->chains;
+    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, chain_stage_last(s), s->set.asdsf);
+}
+
+static void joint_progress(const collapsed_run *c, run_progress *out)
+{
+    const joint_stage *s = c->joint;
+    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, joint_stage_last(s), s->set.asdsf);
+    out->is_done = s->is_done;
 }
 
 static void answer_progress(const collapsed_run *c, run_progress *out)
@@ -317,6 +390,8 @@ static void progress(const run *r, run_progress *out)
     *out = (run_progress){.value = c->value, .is_resumable = true, .is_cut = c->is_cut};
     if (c->parameters)
         parameters_progress(c, out);
+    else if (c->joint)
+        joint_progress(c, out);
     else if (c->chains && !c->chains->is_done)
         chains_progress(c, out);
     else if (c->chains)
@@ -327,20 +402,30 @@ static void progress(const run *r, run_progress *out)
         rounds_progress(c, out);
 }
 
+static posterior_way way_of(const collapsed_run *c)
+{
+    return c->joint ? WAY_JOINT : c->chains ? WAY_CHAINS : WAY_TABLE;
+}
+
 /* Which way was chosen and why, once that is known. */
 static void report_way(collapsed_run *c, run_report *out)
 {
     const rounds *r = c->rounds;
-    if (c->way_reported || (!c->chains && r->stage == ROUNDS_EXPLORE && !r->n_rounds))
+    if (c->way_reported || (way_of(c) == WAY_TABLE && r->stage == ROUNDS_EXPLORE && !r->n_rounds))
         return;
     c->way_reported = true; /* a table that proves incomplete is a case of its own: begin_chains */
-    way_words(out->text, r, c->chains, r->finish_now);
+    way_words(out->text, r, way_of(c), r->finish_now);
 }
 
 static int report_chains(collapsed_run *c, run_report *out)
 {
-    const chain_round *now = &c->chains->round[c->chains_reported++];
-    chain_round_words(out->text, c->chains_reported, now, c->chains);
+    const chain_round *now =
+        c->joint ? &c->joint->round[c->chains_reported] : &c->chains->round[c->chains_reported];
+    c->chains_reported++;
+    if (c->joint)
+        joint_round_words(out->text, c->chains_reported, now, c->joint);
+    else
+        chain_round_words(out->text, c->chains_reported, now, c->chains);
     out->step = (int64_t)now->blocks;
     out->metrics = chain_round_json(now);
     return out->metrics ? ART_OK : ART_ERR_NOMEM;
@@ -365,9 +450,10 @@ static int report(run *r, run_report *out)
         parameter_words(out->text, c->problem.posterior);
         return ART_OK;
     }
-    if (c->chains && c->chains_reported < c->chains->n_rounds)
+    const int chain_rounds = c->joint ? c->joint->n_rounds : c->chains ? c->chains->n_rounds : 0;
+    if (c->chains_reported < chain_rounds)
         return report_chains(c, out);
-    if (!c->chains && c->reported < c->rounds->n_rounds)
+    if (way_of(c) == WAY_TABLE && c->reported < c->rounds->n_rounds)
         return report_round(c, out);
     report_way(c, out);
     return ART_OK;
@@ -376,15 +462,26 @@ static int report(run *r, run_report *out)
 static int chain_fields(collapsed_run *c, saved_state *s)
 {
     bool has_chains = c->chains != NULL, has_answer = c->answer != NULL;
+    bool has_joint = c->joint != NULL;
     state_bool(s, "chains.has_begun", &has_chains);
     state_bool(s, "answer.has_begun", &has_answer);
+    state_bool(s, "joint.has_begun", &has_joint);
     if (state_loaded(s)) {
         chain_answer_free(c->answer);
         chain_stage_free(c->chains);
+        joint_stage_free(c->joint);
         c->answer = NULL;
         c->chains = NULL;
+        c->joint = NULL;
+        if (has_chains && has_joint)
+            state_refuse(s, "two kinds of chains");
         state_fail(s, has_chains ? create_chains(c) : ART_OK);
+        state_fail(s, has_joint ? create_joint(c) : ART_OK);
     }
+    if (!s->status && has_joint)
+        joint_stage_fields(c->joint, s);
+    if (state_loaded(s) && has_joint)
+        c->chains_reported = c->joint->n_rounds;
     if (!s->status && has_chains)
         chain_stage_fields(c->chains, s);
     if (state_loaded(s) && has_answer && !(has_chains && c->chains->is_done))
@@ -440,6 +537,7 @@ static void free_run(run *r)
     parameter_stage_free(c->parameters);
     chain_answer_free(c->answer);
     chain_stage_free(c->chains);
+    joint_stage_free(c->joint);
     final_sampling_free(c->final);
     rounds_free(c->rounds);
     free(c);
@@ -520,21 +618,33 @@ static int finish_chains(collapsed_run *c, answer *out)
     return status;
 }
 
+static int finish_joint(collapsed_run *c, answer *out)
+{
+    memset(out, 0, sizeof *out);
+    int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
+                                    &out->evidence, &out->posterior);
+    verdict_init(&out->verdict);
+    joint_verdict(&out->verdict, joint_stage_last(c->joint), &c->set);
+    return status;
+}
+
 bool collapsed_run_has_network(const run *r)
 {
-    return !((const collapsed_run *)r)->chains;
+    return way_of((const collapsed_run *)r) == WAY_TABLE;
 }
 
 int collapsed_run_finish(run *r, answer *out)
 {
     collapsed_run *c = (collapsed_run *)r;
-    const int status = c->chains ? finish_chains(c, out) : finish_table(c, out);
-    return status;
+    return c->joint    ? finish_joint(c, out)
+           : c->chains ? finish_chains(c, out)
+                       : finish_table(c, out);
 }
 
 json_t *collapsed_run_facts(const run *r, const answer *found)
 {
     const collapsed_run *c = (const collapsed_run *)r;
-    return c->chains ? chain_facts(c->rounds, c->chains, &c->check, found)
-                     : table_facts(c->rounds, found);
+    return c->joint    ? joint_facts(c->rounds, c->joint, found)
+           : c->chains ? chain_facts(c->rounds, c->chains, &c->check, found)
+                       : table_facts(c->rounds, found);
 }

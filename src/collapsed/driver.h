@@ -18,6 +18,7 @@
 
 #include "collapsed/chain_answer.h"
 #include "collapsed/final_sampling.h"
+#include "collapsed/joint_stage.h"
 #include "train/run.h"
 
 #include <stdbool.h>

@@ -26,11 +26,32 @@ void parameter_words(char text[RUN_WORDS], const branch_posterior *p)
                  "; trees are compared at these values, and the results integrate over them.");
 }
 
-void way_words(char text[RUN_WORDS], const rounds *r, const chain_stage *chains, bool is_cut)
+static const char WITH_LENGTHS[] = "Markov chains over topologies with their branch lengths sample "
+                                   "the posterior. There will be no "
+                                   "marginal likelihood, and no network is trained.";
+
+static void joint_words(char text[RUN_WORDS], const rounds *r)
 {
     const int n_taxa = r->problem->n_taxa;
+    if (n_taxa > r->set.joint.taxa)
+        snprintf(text, RUN_WORDS,
+                 "%d taxa are too many for integrating out branch lengths (more than %d), so %s",
+                 n_taxa, r->set.joint.taxa, WITH_LENGTHS);
+    else
+        snprintf(text, RUN_WORDS,
+                 "Branch lengths cannot be integrated out reliably here (neighbouring branches "
+                 "without a change leave each other's length open), so %s",
+                 WITH_LENGTHS);
+}
+
+void way_words(char text[RUN_WORDS], const rounds *r, posterior_way way, bool is_cut)
+{
+    const int n_taxa = r->problem->n_taxa;
+    const bool chains = way == WAY_CHAINS;
     char count[FORMAT_ITEMS];
-    if (chains && n_taxa > r->set.route.table_taxa)
+    if (way == WAY_JOINT)
+        joint_words(text, r);
+    else if (chains && n_taxa > r->set.route.table_taxa)
         snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d), so %s", n_taxa,
                  r->set.route.table_taxa, INSTEAD);
     else if (chains && r->n_rounds > 0)
@@ -104,27 +125,48 @@ static bool criteria_hold(const chain_round *r, const chain_stage_settings *set)
     return r->asdsf <= set->asdsf && r->r_hat <= set->r_hat && r->error <= set->error;
 }
 
+typedef struct limits {
+    double asdsf, r_hat;
+} limits;
+
+/* How far the chains agree after a round; more: what else is known. */
+static void agreement_words(char text[RUN_WORDS], int number, const chain_round *r, limits wanted,
+                            const char *more, bool is_enough)
+{
+    char blocks[FORMAT_ITEMS];
+    snprintf(
+        text, RUN_WORDS,
+        "chains, round %d: %s each; split frequencies of the chains differ by %.3f (%s: target "
+        "%.3f), R-hat %.3f (%s: target %.2f), worth %.0f independent trees%s. %s",
+        number, format_items(blocks, sizeof blocks, (uint64_t)r->blocks, "block", "blocks"),
+        r->asdsf, r->asdsf <= wanted.asdsf ? "good" : "too much", wanted.asdsf, r->r_hat,
+        r->r_hat <= wanted.r_hat ? "good" : "too large", wanted.r_hat, chain_round_ess(r), more,
+        is_enough ? "That is enough: all criteria are met." : "That is not enough yet.");
+}
+
 void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
                        const chain_stage *chains)
 {
     const chain_stage_settings *set = &chains->set;
-    char known[128] = "", blocks[FORMAT_ITEMS];
+    char known[128] = "";
     if (isfinite(r->log_sum))
         snprintf(known, sizeof known,
                  "; log evidence about %.1f (error of the chains %.3f, target %.3f)",
                  r->log_sum - log_topologies(chains->problem->n_taxa) +
                      branch_posterior_parameter_term(chains->problem),
                  r->error, set->error);
-    snprintf(
-        text, RUN_WORDS,
-        "chains, round %d: %s each; split frequencies of the chains differ by %.3f (%s: target "
-        "%.3f), R-hat %.3f (%s: target %.2f), worth %.0f independent trees%s. %s",
-        number, format_items(blocks, sizeof blocks, (uint64_t)r->blocks, "block", "blocks"),
-        r->asdsf, r->asdsf <= set->asdsf ? "good" : "too much", set->asdsf, r->r_hat,
-        r->r_hat <= set->r_hat ? "good" : "too large", set->r_hat,
-        fmin(r->ess_splits, r->ess_between), known,
-        criteria_hold(r, set) ? "That is enough: all criteria are met."
-                              : "That is not enough yet.");
+    agreement_words(text, number, r, (limits){set->asdsf, set->r_hat}, known,
+                    criteria_hold(r, set));
+}
+
+void joint_round_words(char text[RUN_WORDS], int number, const chain_round *r,
+                       const joint_stage *chains)
+{
+    const joint_stage_settings *set = &chains->set;
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, " (%.0f are wanted)", set->ess);
+    agreement_words(text, number, r, (limits){set->asdsf, set->r_hat}, wanted,
+                    joint_stage_is_enough(chains, r));
 }
 
 json_t *chain_round_json(const chain_round *r)
@@ -132,11 +174,11 @@ json_t *chain_round_json(const chain_round *r)
     json_t *out = json_pack("{s:I, s:I}", "chain_blocks", (json_int_t)r->blocks, "chain_states",
                             (json_int_t)r->states);
     if (out) {
-        json_set_number(out, "mean_log_evidence_of_trees", r->mean);
+        json_set_number(out, "mean_log_density", r->mean);
         json_set_number(out, "asdsf", r->asdsf);
         json_set_number(out, "largest_split_deviation", r->largest);
         json_set_number(out, "r_hat", r->r_hat);
-        json_set_number(out, "ess_log_density", r->ess_laplace);
+        json_set_number(out, "ess_log_density", r->ess_values);
         json_set_number(out, "ess_splits", r->ess_splits);
         json_set_number(out, "ess_between_chains", r->ess_between);
         json_set_number(out, "overlap", r->overlap);
@@ -164,17 +206,18 @@ static json_t *with_numbers(json_t *out, const named *number, size_t count)
 }
 
 /* What both ways have. */
-static json_t *common_facts(const rounds *r, const chain_stage *chains, const answer *found)
+static json_t *common_facts(const rounds *r, posterior_way way, const answer *found)
 {
     const search_counts *n = tree_search_counts(r->search);
     const tree_set *trees = &found->posterior.trees;
     char words[RUN_WORDS];
-    way_words(words, r, chains, found->evidence.unfinished);
+    static const char *const NAME[] = {"table", "chains", "chains with branch lengths"};
+    way_words(words, r, way, found->evidence.unfinished);
     json_t *out =
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
-                  chains ? "chains" : "table", "way_reason", words, "explore_starts",
-                  (json_int_t)n->starts, "explore_peaks", (json_int_t)n->peaks, "explore_scored",
-                  (json_int_t)n->scored, "explore_fitted", (json_int_t)n->fitted, "failed_draws",
+                  NAME[way], "way_reason", words, "explore_starts", (json_int_t)n->starts,
+                  "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
+                  "explore_fitted", (json_int_t)n->fitted, "failed_draws",
                   (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);
     const named number[] = {{"trees_met_share", trees->share}};
     return with_numbers(out, number, 1);
@@ -202,8 +245,18 @@ json_t *table_facts(const rounds *r, const answer *found)
     json_t *own = json_pack("{s:I, s:I, s:I, s:o}", "steps", (json_int_t)network_fit_steps(&r->fit),
                             "table_trees", (json_int_t)r->table.count, "table_evicted",
                             (json_int_t)r->table.evicted, "rounds", all);
-    return merged(common_facts(r, NULL, found),
+    return merged(common_facts(r, WAY_TABLE, found),
                   with_numbers(own, number, sizeof number / sizeof *number));
+}
+
+/* What chains of either kind have. */
+static json_t *chains_json(int n_chains, int64_t blocks, const chain_round *round, int n_rounds)
+{
+    json_t *all = json_array();
+    for (int i = 0; i < n_rounds; i++)
+        json_array_append_new(all, chain_round_json(&round[i]));
+    return json_pack("{s:i, s:I, s:o}", "chains", n_chains, "chain_blocks", (json_int_t)blocks,
+                     "chain_rounds", all);
 }
 
 json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_check *check,
@@ -214,11 +267,13 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
                             {"effective_states", check->state_ess},
                             {"se_trees", check->tree_error},
                             {"se_lengths", check->ratio_error}};
-    json_t *all = json_array();
-    for (int i = 0; i < chains->n_rounds; i++)
-        json_array_append_new(all, chain_round_json(&chains->round[i]));
-    json_t *own = json_pack("{s:i, s:I, s:o}", "chains", chains->set.chains, "chain_blocks",
-                            (json_int_t)chains->blocks, "chain_rounds", all);
-    return merged(common_facts(r, chains, found),
+    json_t *own = chains_json(chains->set.chains, chains->blocks, chains->round, chains->n_rounds);
+    return merged(common_facts(r, WAY_CHAINS, found),
                   with_numbers(own, number, sizeof number / sizeof *number));
+}
+
+json_t *joint_facts(const rounds *r, const joint_stage *chains, const answer *found)
+{
+    return merged(common_facts(r, WAY_JOINT, found),
+                  chains_json(chains->set.chains, chains->blocks, chains->round, chains->n_rounds));
 }

@@ -128,9 +128,7 @@ static chain_stage_settings chain_stage_defaults(void)
         .whole_taxa = 100,
         .least_block = 3,
         .least_pilots = 32,
-        .memory = (size_t)32 << 20,
-        .least_states = 512,
-        .most_states = 8192,
+        .room = {.memory = (size_t)32 << 20, .least = 512, .most = 8192},
         .pilot_draws = 256,
         .pilot_tolerance = BRANCH_TOLERANCE,
         .planned_draws = 8000,
@@ -140,6 +138,26 @@ static chain_stage_settings chain_stage_defaults(void)
     };
     set.chain.jump = 0.15;
     return set;
+}
+
+static joint_stage_settings joint_stage_defaults(void)
+{
+    return (joint_stage_settings){
+        .chain = joint_defaults(),
+        .taxa = 400,
+        .trial_blocks = 8,
+        .returned = 0.25,
+        .chains = 4,
+        .first_blocks = 64,
+        .rounds = 12,
+        .most_blocks = 65536,
+        .shortest = 12,
+        .room = {.memory = (size_t)128 << 20, .least = 256, .most = 2048},
+        .whole_taxa = 400,
+        .asdsf = 0.01,
+        .r_hat = 1.05,
+        .ess = 200,
+    };
 }
 
 static const chain_answer_settings ANSWER = {
@@ -189,6 +207,7 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .final = FINAL,
         .route = ROUTE,
         .chains = chain_stage_defaults(),
+        .joint = joint_stage_defaults(),
         .answer = ANSWER,
         .judgement = JUDGEMENT,
         .limit = LIMIT,

@@ -13,6 +13,7 @@
 #define COLLAPSED_SETTINGS_H
 
 #include "branch/climb.h"
+#include "chain/joint_chain.h"
 #include "chain/tree_chain.h"
 #include "train/defaults.h"
 
@@ -182,6 +183,13 @@ typedef struct route_settings {
     double window;       /* nats below the best peak: worse ones are no start for a chain */
 } route_settings;
 
+/* How many states of chains are kept (chain_states.h). */
+typedef struct state_room {
+    size_t memory; /* bytes for those of all chains, .. */
+    size_t least;  /* .. but at least so many of each .. */
+    size_t most;   /* .. and at most; even */
+} state_room;
+
 /* The chains over topologies (chain_stage.h), for posteriors that no table holds. */
 typedef struct chain_stage_settings {
     chain_settings chain;   /* of one chain; jumps begin with the first density */
@@ -192,9 +200,7 @@ typedef struct chain_stage_settings {
     int rounds;             /* at most */
     int64_t most_blocks;    /* of each chain: no further round after so many */
     size_t shortest;        /* states of each chain before a request to finish is heeded */
-    size_t memory;          /* bytes for the states of all chains, .. */
-    size_t least_states;    /* .. but at least so many of each .. */
-    size_t most_states;     /* .. and at most; even */
+    state_room room;        /* for the states */
     int whole_taxa;         /* up to so many, blocks and pilot draws are whole; with more .. */
     int least_block;        /* .. blocks have fewer steps, each of which then changes more; at least
                                so many .. */
@@ -208,6 +214,28 @@ typedef struct chain_stage_settings {
     double r_hat; /* of g, the customary limit */
     double error; /* nats: part of the states in the standard error of the log evidence */
 } chain_stage_settings;
+
+/* Chains over topologies with their branch lengths (joint_stage.h), for trees whose lengths cannot
+ * be integrated out well. */
+typedef struct joint_stage_settings {
+    joint_settings chain;
+    int taxa;             /* with more taxa, from the beginning; with fewer .. */
+    int64_t trial_blocks; /* .. once the other chains have made so many blocks each .. */
+    double returned; /* .. and more than this share of them did not stand (docs/chain.md): their
+                        target is then not well defined. Measured: 0.00 to 0.04 on good data,
+                        0.7 on 354.phy */
+    int chains;      /* two at least */
+    int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
+    int rounds;           /* at most */
+    int64_t most_blocks;  /* of each chain: no further round after so many */
+    size_t shortest;      /* states of each chain before a request to finish is heeded */
+    state_room room;      /* for the states, lengths included */
+    int whole_taxa;       /* up to so many, blocks are whole; with more they have fewer steps */
+    /* Criteria for the end, the customary limits. */
+    double asdsf; /* average standard deviation of split frequencies between the chains */
+    double r_hat; /* of the log-likelihood */
+    double ess;   /* effective number of trees */
+} joint_stage_settings;
 
 /* The results from chains and draws of the density (chain_answer.h). */
 typedef struct chain_answer_settings {
@@ -261,6 +289,7 @@ typedef struct collapsed_settings {
     final_settings final;
     route_settings route;
     chain_stage_settings chains;
+    joint_stage_settings joint;
     chain_answer_settings answer;
     chain_judgement judgement;
     limit_settings limit;

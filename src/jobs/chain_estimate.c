@@ -216,9 +216,8 @@ static double met_bytes(const collapsed_settings *set, int n_taxa)
 {
     const chain_stage_settings *c = &set->chains;
     const double key = 4.0 * (n_taxa - 3) + 8, text = 12.0 * n_taxa;
-    const double room = (double)c->memory / (c->chains * key);
-    const double states =
-        c->chains * fmax((double)c->least_states, fmin(room, (double)c->most_states));
+    const double room = (double)c->room.memory / (c->chains * key);
+    const double states = c->chains * fmax((double)c->room.least, fmin(room, (double)c->room.most));
     const double table =
         n_taxa > set->route.table_taxa
             ? 0

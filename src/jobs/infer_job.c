@@ -253,10 +253,13 @@ typedef struct report_facts {
     char size[FACT_SIZE], prior[FACT_SIZE], method[FACT_SIZE], seed[FACT_SIZE];
 } report_facts;
 
-static bool has_chains(const infer_result *found)
+/* The way that the facts name (collapsed/run_facts.h). */
+static methods_way way_of(const infer_result *found)
 {
     const char *way = json_string_value(json_object_get(found->facts, "way"));
-    return way && strcmp(way, "chains") == 0;
+    if (way && strcmp(way, "chains") == 0)
+        return METHODS_CHAINS;
+    return way && strcmp(way, "chains with branch lengths") == 0 ? METHODS_JOINT : METHODS_TABLE;
 }
 
 /* As papers write it. */
@@ -291,10 +294,13 @@ static void describe(report_facts *f, const infer_context *of, const infer_resul
     else if (of->models)
         snprintf(f->method, FACT_SIZE,
                  "branch lengths integrated out, models weighted by their evidence");
+    else if (way_of(found) == METHODS_JOINT)
+        snprintf(f->method, FACT_SIZE, "Markov chains over topologies with their branch lengths");
     else
         snprintf(f->method, FACT_SIZE, "branch lengths integrated out, %s",
-                 has_chains(found) ? "Markov chains over topologies and a density of clades"
-                                   : "topologies explored and learned");
+                 way_of(found) == METHODS_CHAINS
+                     ? "Markov chains over topologies and a density of clades"
+                     : "topologies explored and learned");
     snprintf(f->seed, FACT_SIZE, "%llu", (unsigned long long)s->seed);
     const page_fact fact[FACTS] = {
         {"alignment", about->alignment},
@@ -321,8 +327,7 @@ static void describe_methods(buffer *out, const infer_context *of, const infer_r
                                  .n_models = of->n_models,
                                  .models = of->models,
                                  .way = of->settings->method == INFER_VBPI ? METHODS_VBPI
-                                        : has_chains(found)                ? METHODS_CHAINS
-                                                                           : METHODS_TABLE,
+                                                                           : way_of(found),
                                  .seed = of->settings->seed,
                                  .evaluation = &found->evaluation,
                                  .rooting = about->rooting};
@@ -341,8 +346,8 @@ static page page_of(const report_facts *f, const infer_result *found, const infe
                   .rooting = about->rooting,
                   .methods = methods,
                   .models = of->models,
-                  .rounds =
-                      json_object_get(found->facts, has_chains(found) ? "chain_rounds" : "rounds")};
+                  .rounds = json_object_get(
+                      found->facts, way_of(found) == METHODS_TABLE ? "rounds" : "chain_rounds")};
 }
 
 int infer_result_report(buffer *out, const infer_result *found, const infer_context *of,

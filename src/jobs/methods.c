@@ -178,6 +178,12 @@ static void write_way(buffer *out, citations *c, methods_way way)
         cite(out, c, &BRIDGE);
         buffer_char(out, '.');
         break;
+    case METHODS_JOINT:
+        buffer_text(out, " Topologies and branch lengths were sampled together by Markov chains: "
+                         "neighbour interchanges and lengths nearly from their conditional "
+                         "distributions, and moves of subtrees to places chosen by their "
+                         "likelihood.");
+        break;
     case METHODS_VBPI:
         buffer_text(out, " Topologies and branch lengths were learned by variational inference");
         cite(out, c, &VBPI);

@@ -10,7 +10,7 @@
 #include "subst/free_model.h"
 #include "tree/rooting.h"
 
-typedef enum methods_way { METHODS_TABLE, METHODS_CHAINS, METHODS_VBPI } methods_way;
+typedef enum methods_way { METHODS_TABLE, METHODS_CHAINS, METHODS_JOINT, METHODS_VBPI } methods_way;
 
 /* All borrowed. */
 typedef struct methods_facts {

@@ -7,6 +7,7 @@
 #include "results/parameters.h"
 #include "results/posterior_average.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -371,7 +372,9 @@ int model_average_create(model_average **out, const dataset *data, const free_mo
     a->base = (run){.ops = &OPS, .keeps_time_limit = true};
     a->data = data;
     a->set = *settings;
-    a->set.collapsed.final.length_steps = 0; /* an average leaves no trained model */
+    a->set.collapsed.final.length_steps = 0; /* an average leaves no trained model .. */
+    a->set.collapsed.joint.taxa = INT_MAX;   /* .. and needs the evidence of every model */
+    a->set.collapsed.joint.returned = 1;
     a->threads = threads;
     a->n = n;
     a->model = mem_zeros((size_t)n, sizeof *a->model);

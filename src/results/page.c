@@ -28,7 +28,7 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verd
         bool is_hidden; /* there is a value, but it is not earned */
         const char *instead;
     } row[PAGE_FIGURES] = {
-        {"estimate", e->log_evidence, 3, false, ""},
+        {"estimate", e->log_evidence, 3, isnan(e->log_evidence), "not estimated"},
         {"standard error", shown.log_evidence_se, 3, isfinite(e->log_evidence_se),
          "not known (not converged)"},
         {"SD of one estimate", shown.log_evidence_sd, 3, false, ""},

@@ -1,0 +1,78 @@
+/* joint_stage.h: the part of collapsed inference for trees whose branch lengths cannot be
+ * integrated out well: chains over topologies together with their lengths and parameters
+ * (chain/joint_chain.h). Their states are the posterior sample; there is no marginal likelihood.
+ *
+ *     joint_stage *s;
+ *     status = joint_stage_create(&s, &problem, &settings, seed, threads);
+ *     for (int i = 0; i < s->set.chains; i++)
+ *         status = joint_stage_start(s, i, decision, length);
+ *     while (!s->is_done)
+ *         status = joint_stage_advance(s);                a second of work, more or less
+ *     status = joint_stage_finish(s, names, rows, &evidence, &posterior);
+ *     joint_stage_free(s);
+ *
+ * Work comes in rounds, each with as many blocks as all before. Rounds end when the chains agree
+ * and are worth enough independent trees, after set.rounds of them, or after set.most_blocks
+ * blocks. A quarter of every chain is left out of all results.
+ *
+ * Everything that the next piece of work depends on is saved (joint_stage_fields), and is the same
+ * on any number of threads. */
+#ifndef COLLAPSED_JOINT_STAGE_H
+#define COLLAPSED_JOINT_STAGE_H
+
+#include "base/pool.h"
+#include "chain/joint_chain.h"
+#include "collapsed/chain_states.h"
+#include "results/posterior.h"
+#include "train/evidence.h"
+
+typedef struct joint_stage {
+    const branch_posterior *problem;
+    joint_stage_settings set;
+    uint64_t seed;
+    pool *threads;
+    joint_chain **chain; /* [set.chains] */
+    int *status;         /* [set.chains] of the last block */
+    double *length;      /* [E] */
+    chain_states states;
+    bool is_done;
+    bool finish_now;
+    int n_rounds;
+    chain_round round[CHAIN_ROUNDS_MOST];
+    int64_t blocks; /* made */
+    int64_t wanted; /* at the end of the round */
+} joint_stage;
+
+/* Everything is borrowed. ART_ERR_USAGE for settings without sense. */
+int joint_stage_create(joint_stage **out, const branch_posterior *problem,
+                       const joint_stage_settings *set, uint64_t seed, pool *threads);
+void joint_stage_free(joint_stage *s); /* NULL is fine */
+
+/* Bytes that it allocates. */
+size_t joint_stage_memory(const branch_posterior *problem, const joint_stage_settings *set);
+
+/* The first state of a chain. */
+int joint_stage_start(joint_stage *s, int chain, const int32_t *decision, const double *length);
+
+/* A piece of work. */
+int joint_stage_advance(joint_stage *s);
+
+/* The round ends with the blocks that there are, and no other follows. */
+void joint_stage_finish_now(joint_stage *s);
+
+/* The last round that has ended; NULL if there is none. */
+const chain_round *joint_stage_last(const joint_stage *s);
+
+/* Whether a round shows all that is wanted. */
+bool joint_stage_is_enough(const joint_stage *s, const chain_round *r);
+
+/* The posterior, with `rows` states as its sample; *out is safe to free in any case. In *e there is
+ * no estimate of the evidence (NaN), only how many states there are and what they are worth. */
+int joint_stage_finish(const joint_stage *s, const taxa *names, int rows, evidence *e,
+                       posterior *out);
+
+/* Everything the next piece depends on, as fields of a saved state. Load only into a newly created
+ * object; no start is needed then. */
+int joint_stage_fields(joint_stage *s, saved_state *to);
+
+#endif
