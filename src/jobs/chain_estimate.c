@@ -7,6 +7,7 @@
 #include "branch/settings.h"
 #include "chain/tree_chains.h"
 #include "collapsed/affordable.h"
+#include "collapsed/joint_stage.h"
 #include "collapsed/search.h"
 #include "pars/stepwise.h"
 
@@ -120,6 +121,30 @@ static int time_blocks(double *seconds, trial *t)
     return status;
 }
 
+/* The same of chains with branch lengths. */
+static int time_joint_blocks(double *seconds, trial *t)
+{
+    joint_stage *s = NULL;
+    int status = joint_stage_create(&s, &t->problem, &t->set.joint, 1, t->threads);
+    for (int i = 0; i < t->set.joint.chains && !status; i++)
+        status = joint_stage_start(s, i, t->decision, t->length);
+    const double begun = clock_seconds();
+    double used = 0;
+    while (!status && used < SECONDS) {
+        status = joint_stage_advance(s);
+        used = clock_seconds() - begun;
+    }
+    if (!status)
+        *seconds = used / fmax(1, (double)s->blocks);
+    joint_stage_free(s);
+    return status;
+}
+
+static bool is_joint(const collapsed_settings *set, int n_taxa)
+{
+    return n_taxa > set->joint.taxa;
+}
+
 /* Fits and blocks. */
 static int time_chains(chain_estimate *out, const branch_posterior *whole, const alignment *a,
                        const subst_model *model, pool *threads)
@@ -133,8 +158,11 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
         out->evaluate =
             scale * t.taxa *
             time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, t.set.answer.length_draws);
-        status = time_blocks(&out->block, &t);
+        status = is_joint(&t.set, a->n_taxa) ? time_joint_blocks(&out->block, &t)
+                                             : time_blocks(&out->block, &t);
         out->block *= scale;
+        if (a->n_taxa > t.set.joint.whole_taxa) /* blocks have fewer steps */
+            out->block *= (double)t.set.joint.whole_taxa / a->n_taxa;
     }
     trial_free(&t);
     return status;
@@ -206,6 +234,8 @@ static double in_all(const chain_estimate *e, const collapsed_settings *set, int
     const double rounds = 1 + log2(fmax(1, blocks / (double)c->first_blocks));
     const double draws = pass_draws(set, n_taxa) * passes;
     const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
+    if (is_joint(set, n_taxa))
+        return set->route.starts * e->climb + blocks * e->block;
     return set->search.starts * e->climb + expanded * e->expand + blocks * e->block +
            (rounds * c->pilot_draws + draws) * e->fit + evaluated * e->evaluate;
 }
@@ -246,8 +276,10 @@ int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *
         out->most_seconds = in_all(out, &set, a->n_taxa, most, set.answer.passes);
         out->search_bytes = (double)tree_search_memory(&whole, &set.search, n_threads) +
                             n_threads * (double)topology_evidence_memory(&whole);
-        out->bytes = out->search_bytes + (double)tree_chains_memory(&whole, &plan) +
-                     met_bytes(&set, a->n_taxa);
+        out->bytes = is_joint(&set, a->n_taxa)
+                         ? fmax(out->search_bytes, (double)joint_stage_memory(&whole, &set.joint))
+                         : out->search_bytes + (double)tree_chains_memory(&whole, &plan) +
+                               met_bytes(&set, a->n_taxa);
     }
     branch_posterior_free(&whole);
     return status;
