@@ -100,7 +100,7 @@ static int run(work *w, double limit)
     const double begin = seconds();
     double spent = 0;
     while (!status && (spent = seconds() - begin) < limit) {
-        status = tree_chain_block(c, w->seed, 0);
+        status = tree_chain_block(c, w->seed, 0, NULL);
         double *g = mem_grow(w->g, &w->room, w->count, sizeof *g);
         if (!g)
             status = ART_ERR_NOMEM;

@@ -219,7 +219,7 @@ static int sample_table(const setting *s, const tree_table *t, pool *threads)
                                 .draws = SAMPLED_DRAWS,
                                 .stream = rng_at(1, RNG_TREE_LENGTHS, 0, (uint32_t)i)};
     }
-    evidence_batch_run(team, job, SAMPLED);
+    evidence_batch_run(team, job, SAMPLED, NULL);
     for (size_t i = 0; i < SAMPLED; i++) {
         log_mean_add(&m, log_mean_value(&job[i].weights) - t->log_evidence[number[i]]);
         ess += log_mean_ess(&job[i].weights) / SAMPLED_DRAWS / SAMPLED;

@@ -173,7 +173,7 @@ static size_t run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team
         job[i].length = length + (size_t)i * t->n_edges;
         tree_table_lengths(job[i].length, t, tree);
     }
-    evidence_batch_run(team, job, count);
+    evidence_batch_run(team, job, count, NULL);
     for (int i = 0; i < count; i++) {
         if (job[i].status || !isfinite(log_mean_value(&job[i].weights))) {
             out->failed++;

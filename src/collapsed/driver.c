@@ -34,7 +34,7 @@ typedef struct collapsed_run {
     bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
     bool is_late;          /* it is past the limit */
     bool finish_now;
-    interrupt stop; /* of the climbs: their share of a time limit */
+    interrupt stop; /* of the work of a stage: its share of a time limit */
 } collapsed_run;
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -72,16 +72,22 @@ static void note_cost(collapsed_run *c, double seconds)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
 
-/* Climbs end when their share of a time limit is used up. */
-static void set_deadline(collapsed_run *c, double share)
+/* What a piece of work can do without ends when only `reserve` seconds of a time limit are left. */
+static void set_deadline(collapsed_run *c, double reserve)
 {
-    const double limit = c->base.time_limit, left = share * limit - c->base.seconds;
+    const double limit = c->base.time_limit, left = limit - reserve - c->base.seconds;
     c->stop.deadline = limit > 0 ? clock_seconds() + fmax(left, 0) : HUGE_VAL;
+}
+
+/* The reserve of a stage that has this share of the limit. */
+static double rest(const collapsed_run *c, double share)
+{
+    return (1 - share) * c->base.time_limit;
 }
 
 static int advance_parameters(collapsed_run *c, diag *d)
 {
-    set_deadline(c, c->finish_now ? 0 : c->set.route.search_share / 2);
+    set_deadline(c, rest(c, c->finish_now ? 0 : c->set.route.search_share / 2));
     int status = parameter_stage_advance(c->parameters, &c->stop);
     if (status == ART_ERR_NUMERIC)
         return diag_error(d, status, (diag_place){0},
@@ -100,7 +106,7 @@ static int advance_rounds(collapsed_run *c, diag *d)
 {
     const rounds_stage stage = c->rounds->stage;
     const double begun = clock_seconds();
-    set_deadline(c, c->set.route.search_share);
+    set_deadline(c, rest(c, c->set.route.search_share));
     if (c->rounds->n_rounds > 0)
         c->stop.deadline = HUGE_VAL;
     if (is_near_limit(c, final_reserve(c))) {
@@ -152,7 +158,7 @@ static bool is_diffuse(const collapsed_run *c)
     const search_counts *n = tree_search_counts(r->search);
     if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || r->table.count == 0)
         return false;
-    if (is_near_limit(c, (1 - c->set.route.search_share) * c->base.time_limit))
+    if (is_near_limit(c, rest(c, c->set.route.search_share)))
         return true;
     return n->starts >= r->set.search.starts &&
            (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
@@ -186,7 +192,8 @@ static int advance_chains(collapsed_run *c)
         c->is_cut = true;
         chain_stage_finish_now(c->chains);
     }
-    int status = chain_stage_advance(c->chains);
+    set_deadline(c, final_reserve(c));
+    int status = chain_stage_advance(c->chains, &c->stop);
     if (!status && c->chains->n_rounds)
         c->value = chain_stage_last(c->chains)->log_sum -
                    log_topologies(c->problem.posterior->n_taxa) +
@@ -204,11 +211,11 @@ static int advance_answer(collapsed_run *c)
     int status = c->answer ? ART_OK : begin_answer(c);
     if (status)
         return status;
-    if (is_near_limit(c, 0.5 * final_reserve(c)) || c->finish_now)
-        chain_answer_end_draws(c->answer);
-    if (is_near_limit(c, closing_reserve(c)) || c->finish_now)
+    const bool draws = c->answer->stage == CHAIN_ANSWER_DRAWS;
+    if (c->finish_now)
         chain_answer_end_lengths(c->answer);
-    return chain_answer_advance(c->answer);
+    set_deadline(c, draws ? 0.5 * final_reserve(c) : closing_reserve(c));
+    return chain_answer_advance(c->answer, &c->stop);
 }
 
 static int advance(run *r, diag *d)

@@ -88,7 +88,7 @@ static double time_fits(trial *t, evidence_shape shape, int draws)
                                 .draws = draws,
                                 .stream = rng_at(1, RNG_TREE_LENGTHS, 0, i)};
     const double begun = clock_seconds();
-    evidence_batch_run(t->team, job, TREES);
+    evidence_batch_run(t->team, job, TREES, NULL);
     return (clock_seconds() - begun) / TREES;
 }
 
@@ -111,7 +111,7 @@ static int time_blocks(double *seconds, trial *t)
     const double begun = clock_seconds();
     double used = 0;
     while (!status && used < SECONDS) {
-        status = tree_chains_run(x, 1, NULL, NULL);
+        status = tree_chains_run(x, 1, NULL, NULL, NULL);
         used = clock_seconds() - begun;
         blocks++;
     }

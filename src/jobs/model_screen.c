@@ -170,11 +170,11 @@ static int integrate(double *value, const branch_posterior *p, const model_scree
         status = topology_evidence_mode(t, s->decision, length, TOLERANCE);
     if (!status)
         status = topology_evidence_proposal(t, EVIDENCE_FULL);
-    if (!status) {
-        topology_evidence_sample(t, &mean, (length_draws){0}, DRAWS,
-                                 rng_at(s->seed, RNG_TREE_LENGTHS, 0, (uint32_t)s->next));
+    if (!status)
+        status = topology_evidence_sample(t, &mean, (length_draws){0}, DRAWS,
+                                          rng_at(s->seed, RNG_TREE_LENGTHS, 0, (uint32_t)s->next));
+    if (!status)
         *value = log_mean_value(&mean) - log_topologies(p->n_taxa);
-    }
     topology_evidence_free(t);
     return status;
 }
