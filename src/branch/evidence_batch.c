@@ -49,7 +49,9 @@ static void run_job(void *context, int task, int index)
     evidence_job *job = &batch->job[task];
     topology_evidence *t = batch->worker[index];
     t->solver->stop = batch->stop;
-    job->status = topology_evidence_mode(t, job->decision, job->length, job->tolerance);
+    job->status = interrupt_is_due(batch->stop)
+                      ? ART_ERR_STOPPED
+                      : topology_evidence_mode(t, job->decision, job->length, job->tolerance);
     if (job->status)
         return;
     job->laplace = t->laplace;
