@@ -12,9 +12,6 @@
 enum {
     CHUNK = 64,      /* trees in a piece of work, at most */
     JOB_LENGTHS = 8, /* times that a tree counts as picked, at most, when its lengths are drawn */
-    LEAST_DRAWS = 2, /* of trees: there is no bridge with fewer */
-    LEAST_LENGTHS =
-        2, /* trees whose lengths are drawn, however late it is: one on each of two cores */
 };
 
 static size_t decisions(const chain_answer *a)
@@ -185,7 +182,7 @@ static size_t run_jobs(chain_answer *a, evidence_job *job, size_t count, size_t 
 static int draw_trees(chain_answer *a, const interrupt *stop)
 {
     const size_t edges = (size_t)a->chains->problem->n_edges, first = a->n_draws;
-    const size_t in_pass = (size_t)a->pass_draws;
+    const size_t in_pass = (size_t)a->pass_draws, must = (size_t)a->set.answer.late_draws;
     size_t count = chunk_size(a, in_pass - first % in_pass);
     piece p;
     int status = piece_init(&p, a, 0);
@@ -203,7 +200,7 @@ static int draw_trees(chain_answer *a, const interrupt *stop)
                                   .shape = EVIDENCE_DIAGONAL};
     }
     if (!status)
-        count = run_jobs(a, p.job, count, first < LEAST_DRAWS ? LEAST_DRAWS - first : 0, stop);
+        count = run_jobs(a, p.job, count, first < must ? must - first : 0, stop);
     for (size_t i = 0; i < count && !status; i++) {
         a->failed += p.job[i].status != ART_OK;
         a->laplace[first + i] = p.job[i].status ? -HUGE_VAL : p.job[i].laplace;
@@ -383,17 +380,19 @@ static void prepare_lengths(chain_answer *a, piece *p, size_t count, const lengt
     }
 }
 
-/* Returns how many trees are done. Without any, one is evaluated as fast as it can be. */
+/* Returns how many trees are done. If there are none at all, a few are evaluated as fast as it
+ * can be. */
 static size_t run_lengths(chain_answer *a, piece *p, size_t count, const interrupt *stop)
 {
     static const length_plan ROUGH = {EVIDENCE_ROUGH, 1};
+    const size_t must = (size_t)a->set.answer.late_lengths;
     const bool is_full = a->chains->problem->n_taxa <= a->set.answer.full_taxa;
     const length_plan usual = {is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, JOB_LENGTHS};
     prepare_lengths(a, p, count, &usual);
     const size_t done = (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, stop);
     if (done > 0 || a->next > 0)
         return done;
-    count = LEAST_LENGTHS < count ? LEAST_LENGTHS : count;
+    count = must < count ? must : count;
     prepare_lengths(a, p, count, &ROUGH);
     return (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, NULL);
 }
