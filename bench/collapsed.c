@@ -262,7 +262,7 @@ static int improve_table(const setting *s, tree_table *t, pool *threads)
         return status;
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     print_table_distance("diagonal Laplace", s, t);
-    status = table_improve(&out, t, team, &set, 1, 0);
+    status = table_improve(&out, t, team, &set, 1, 0, NULL);
     printf(
         "  %zu trees with %.3f of the weight improved in %.1f s: offset %.3f (%.3f), scatter %.3f, "
         "log evidence %.3f\n",

@@ -106,9 +106,8 @@ static int advance_rounds(collapsed_run *c, diag *d)
 {
     const rounds_stage stage = c->rounds->stage;
     const double begun = clock_seconds();
-    set_deadline(c, rest(c, c->set.route.search_share));
-    if (c->rounds->n_rounds > 0)
-        c->stop.deadline = HUGE_VAL;
+    const bool is_first = stage == ROUNDS_EXPLORE && c->rounds->n_rounds == 0;
+    set_deadline(c, is_first ? rest(c, c->set.route.search_share) : final_reserve(c));
     if (is_near_limit(c, final_reserve(c))) {
         c->is_cut = true;
         rounds_finish_now(c->rounds);
@@ -486,7 +485,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
         free(c);
         return status;
     }
-    tree_search_set_stop(c->rounds->search, &c->stop);
+    rounds_set_stop(c->rounds, &c->stop);
     *out = &c->base;
     return ART_OK;
 }
