@@ -140,7 +140,7 @@ static int run_joint(work *w, double limit)
     const double begin = seconds();
     double spent = 0;
     while (!status && (spent = seconds() - begin) < limit) {
-        status = joint_chain_block(c, w->seed, 0);
+        status = joint_chain_block(c, w->seed, 0, NULL);
         if (!status)
             status = keep(w, joint_chain_decision(c), joint_chain_log_likelihood(c));
     }
@@ -166,7 +166,7 @@ static int run(work *w, double limit)
     const double begin = seconds();
     double spent = 0;
     while (!status && (spent = seconds() - begin) < limit) {
-        status = tree_chain_block(c, w->seed, 0);
+        status = tree_chain_block(c, w->seed, 0, NULL);
         if (!status)
             status = keep(w, tree_chain_decision(c), tree_chain_laplace(c));
     }

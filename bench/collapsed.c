@@ -219,7 +219,7 @@ static int sample_table(const setting *s, const tree_table *t, pool *threads)
                                 .draws = SAMPLED_DRAWS,
                                 .stream = rng_at(1, RNG_TREE_LENGTHS, 0, (uint32_t)i)};
     }
-    evidence_batch_run(team, job, SAMPLED);
+    evidence_batch_run(team, job, SAMPLED, NULL);
     for (size_t i = 0; i < SAMPLED; i++) {
         log_mean_add(&m, log_mean_value(&job[i].weights) - t->log_evidence[number[i]]);
         ess += log_mean_ess(&job[i].weights) / SAMPLED_DRAWS / SAMPLED;
@@ -262,7 +262,7 @@ static int improve_table(const setting *s, tree_table *t, pool *threads)
         return status;
     const double start = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     print_table_distance("diagonal Laplace", s, t);
-    status = table_improve(&out, t, team, &set, 1, 0);
+    status = table_improve(&out, t, team, &set, 1, 0, NULL);
     printf(
         "  %zu trees with %.3f of the weight improved in %.1f s: offset %.3f (%.3f), scatter %.3f, "
         "log evidence %.3f\n",

@@ -110,9 +110,9 @@ static void peaks_are_saved(void **state)
     tree_table_free(&t);
 }
 
-static int start_chain(void *stage, int chain, const int32_t *decision, const double *length)
+static int start_chains(void *stage, const int32_t *decision, const double *length)
 {
-    return chain_stage_start(stage, chain, decision, length);
+    return chain_stage_start(stage, decision, length);
 }
 
 /* Chains begin at the best peak, then at the farthest, then at the best that is left. */
@@ -136,7 +136,7 @@ static void chains_begin_far_apart(void **state)
         bad[i] = 2 * i + 2;
     add(&t, bad, -1000, TREE_PEAK); /* too far below the others */
     check_status(chain_stage_create(&s, &posterior, &set.chains, 1, NULL, NULL));
-    check_status(chain_starts(&t, 30, set.chains.chains, start_chain, s));
+    check_status(chain_starts(&t, 30, set.chains.chains, start_chains, s));
     const int32_t *expected[] = {far[0], far[1], near, far[0]};
     for (int i = 0; i < 4; i++)
         assert_memory_equal(tree_chain_decision(tree_chains_at(s->chains, i)), expected[i],
@@ -145,7 +145,7 @@ static void chains_begin_far_apart(void **state)
     tree_table_clear(&t);
     assert_int_equal(t.count, 0);
     add(&t, near, 0, 0); /* a cleared table is one again */
-    assert_int_equal(chain_starts(&t, 30, 4, start_chain, NULL), ART_ERR_USAGE); /* no peak */
+    assert_int_equal(chain_starts(&t, 30, 4, start_chains, NULL), ART_ERR_USAGE); /* no peak */
     tree_table_free(&t);
     branch_posterior_free(&posterior);
     problem_free(&data);

@@ -16,7 +16,7 @@ enum { MOST_TREES = 105 };
 
 /* All topologies of a few taxa in a table, improved by sampling. */
 static void fill_and_improve(tree_table *t, table_improvement *out, const alignment *a,
-                             double share, int draws, int n_threads)
+                             double share, int draws, int n_threads, const interrupt *stop)
 {
     subst_model m = model_of("JC", NULL);
     branch_posterior data;
@@ -40,7 +40,7 @@ static void fill_and_improve(tree_table *t, table_improvement *out, const alignm
     check_status(tree_search_add(x, g, &decision[0][0], (size_t)trees, &found));
     assert_int_equal(found, trees);
     check_status(evidence_batch_create(&team, &data, threads));
-    check_status(table_improve(out, t, team, &set.blend, 7, 0));
+    check_status(table_improve(out, t, team, &set.blend, 7, 0, stop));
     evidence_batch_free(team);
     tree_search_free(x);
     pool_free(threads);
@@ -75,7 +75,7 @@ static void improved_trees_are_exact(void **state)
         const double exact = exact_posterior(posterior, a, RATE) + log(trees);
         tree_table t;
         table_improvement out;
-        fill_and_improve(&t, &out, a, 1, 4000, 2);
+        fill_and_improve(&t, &out, a, 1, 4000, 2, NULL);
         assert_int_equal(out.trees, trees);
         assert_int_equal(out.failed, 0);
         assert_true(out.ess > 0.3 && out.ess <= 1);
@@ -98,7 +98,7 @@ static void the_rest_follows(void **state)
         &small, 5, (const char *[]){"AAGTCAGG", "AAGTCAGG", "CCGTGAGG", "CCTTCATT", "CCTTCATT"});
     tree_table t;
     table_improvement out;
-    fill_and_improve(&t, &out, &small.a, 0.9, 100, 1);
+    fill_and_improve(&t, &out, &small.a, 0.9, 100, 1, NULL);
     assert_true(out.share >= 0.9 && out.trees < 15 && out.trees > 0);
     size_t done = 0;
     double shift = NAN;
@@ -124,13 +124,32 @@ static void threads_do_not_matter(void **state)
     tree_table t[2];
     table_improvement out[2];
     for (int k = 0; k < 2; k++)
-        fill_and_improve(&t[k], &out[k], &small.a, 0.99, 20, k ? 3 : 1);
+        fill_and_improve(&t[k], &out[k], &small.a, 0.99, 20, k ? 3 : 1, NULL);
     assert_memory_equal(t[0].log_evidence, t[1].log_evidence,
                         t[0].count * sizeof *t[0].log_evidence);
     assert_memory_equal(t[0].error, t[1].error, t[0].count * sizeof *t[0].error);
     check_near(out[0].full.offset, out[1].full.offset, 0);
     for (int k = 0; k < 2; k++)
         tree_table_free(&t[k]);
+}
+
+/* However late it is, the best two trees have draws; the others keep what they have. */
+static void blending_without_time(void **state)
+{
+    (void)state;
+    small_alignment small;
+    small_alignment_init(&small, 6,
+                         (const char *[]){"AAGT", "AAGT", "CCGT", "CCTT", "CCTA", "ACTA"});
+    tree_table t;
+    table_improvement out;
+    interrupt stop;
+    interrupt_init(&stop);
+    interrupt_ask(&stop);
+    fill_and_improve(&t, &out, &small.a, 0.99, 20, 1, &stop);
+    assert_int_equal(out.trees, 2);
+    assert_int_equal(out.failed, 0);
+    assert_true(isfinite(out.full.offset) && isfinite(tree_table_log_sum(&t, 0, 0)));
+    tree_table_free(&t);
 }
 
 enum { POPULATION = 945 }; /* topologies of seven taxa */
@@ -187,6 +206,7 @@ int main(void)
         cmocka_unit_test(improved_trees_are_exact),
         cmocka_unit_test(the_rest_follows),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(blending_without_time),
         cmocka_unit_test(undrawn_trees_get_the_offset_of_their_like),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -455,8 +455,8 @@ static void run_and_check(const bench *b, const chains_settings *set, int count)
     check_status(tree_chains_create(&x, &b->data, set, NULL));
     for (int i = 0; i < tree_chains_count(x); i++)
         check_status(tree_chains_start(x, i, decision, length));
-    check_status(tree_chains_run(x, 50, NULL, NULL));
-    check_status(tree_chains_run(x, count / set->ladders, take_sample, &s));
+    check_status(tree_chains_run(x, 50, NULL, NULL, NULL));
+    check_status(tree_chains_run(x, count / set->ladders, take_sample, &s, NULL));
     assert_int_equal(s.count, count);
     check_frequencies(&s, set->ladders);
     tree_chains_free(x);
@@ -523,7 +523,9 @@ static tree_chains *ladders(const branch_posterior *data, const problem *p, pool
     set.chain.block = 5;
     set.chain.near = 1; /* so that some blocks do not stand */
     check_status(tree_chains_create(&x, data, &set, threads));
-    for (int i = 0; i < CHAINS; i++)
+    if (threads)
+        check_status(tree_chains_start_all(x, p->decision, p->length));
+    for (int i = 0; i < CHAINS && !threads; i++)
         check_status(tree_chains_start(x, i, p->decision + i * (N - 3), p->length + i * EDGES));
     return x;
 }
@@ -541,12 +543,12 @@ static void same_on_any_threads_and_resumed(void **state)
     static course one, other, resumed;
     tree_chains *x = ladders(&data, &p, NULL), *y = ladders(&data, &p, three);
     one.count = other.count = resumed.count = 0;
-    check_status(tree_chains_run(x, 40, record_course, &one));
-    check_status(tree_chains_run(y, 15, record_course, &other));
+    check_status(tree_chains_run(x, 40, record_course, &one, NULL));
+    check_status(tree_chains_run(y, 15, record_course, &other, NULL));
     chains_state saved;
     check_status(chains_state_init(&saved, &data, CHAINS));
     tree_chains_save(&saved, y);
-    check_status(tree_chains_run(y, 25, record_course, &other));
+    check_status(tree_chains_run(y, 25, record_course, &other, NULL));
     assert_int_equal(one.count, other.count);
     assert_memory_equal(one.number, other.number, (size_t)one.count * sizeof(double));
     int64_t returned = 0;
@@ -555,7 +557,7 @@ static void same_on_any_threads_and_resumed(void **state)
     assert_true(returned > 0); /* the test sees that too */
     tree_chains *z = ladders(&data, &p, NULL);
     check_status(tree_chains_load(z, &saved));
-    check_status(tree_chains_run(z, 25, record_course, &resumed));
+    check_status(tree_chains_run(z, 25, record_course, &resumed, NULL));
     const int from = one.count / 40 * 15;
     assert_int_equal(resumed.count, one.count - from);
     assert_memory_equal(one.number + from, resumed.number, (size_t)resumed.count * sizeof(double));
@@ -607,7 +609,7 @@ static void memory(void **state)
         const long before = memory_count();
         for (int i = 0; i < 2; i++)
             check_status(tree_chains_start(x, i, p.decision + i * (N - 3), p.length + i * EDGES));
-        check_status(tree_chains_run(x, 3, NULL, NULL));
+        check_status(tree_chains_run(x, 3, NULL, NULL, NULL));
         assert_int_equal(memory_count(), before);
         tree_chains_free(x);
         break;
@@ -618,6 +620,33 @@ static void memory(void **state)
         assert_int_equal(chains_state_init(&s, &data, 2), ART_ERR_NOMEM);
         memory_fail_at(0);
     }
+    branch_posterior_free(&data);
+    problem_free(&p);
+}
+
+/* Blocks for which there is no time are there, and the chains stay where they are. */
+static void blocks_without_time(void **state)
+{
+    (void)state;
+    problem p = problem_random(N, 60, CHAINS, 3);
+    subst_model m = model_of("JC", NULL);
+    branch_posterior data;
+    check_status(
+        branch_posterior_init(&data, &p.alignment, NULL, &m, branch_prior_exponential(RATE)));
+    tree_chains *x = ladders(&data, &p, NULL);
+    static course before, after;
+    interrupt stop;
+    interrupt_init(&stop);
+    check_status(tree_chains_run(x, 1, record_course, &before, &stop));
+    const int64_t steps = tree_chain_counts(tree_chains_at(x, 0))->steps;
+    assert_true(steps > 0);
+    interrupt_ask(&stop);
+    check_status(tree_chains_run(x, 3, record_course, &after, &stop));
+    assert_int_equal(after.count, 3 * before.count);
+    const chain_counts *n = tree_chain_counts(tree_chains_at(x, 0));
+    assert_int_equal(n->steps, steps);
+    assert_int_equal(n->blocks, 4);
+    tree_chains_free(x);
     branch_posterior_free(&data);
     problem_free(&p);
 }
@@ -633,6 +662,7 @@ int main(void)
         cmocka_unit_test(tempering_leaves_the_cold_chains_right),
         cmocka_unit_test(same_on_any_threads_and_resumed),
         cmocka_unit_test(memory),
+        cmocka_unit_test(blocks_without_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "support/state.h"
 
 #include "artreeformer.h"
+#include "base/mem.h"
 #include "collapsed/chain_answer.h"
 #include "collapsed/chain_verdict.h"
 
@@ -25,6 +26,7 @@ typedef struct bench {
     collapsed_settings set;
     chain_stage *chains;
     chain_answer *answer;
+    const interrupt *stop; /* of all pieces of work; NULL at first */
 } bench;
 
 static collapsed_settings quick(void)
@@ -63,15 +65,17 @@ static void bench_init(bench *b, const alignment *a, const collapsed_settings *s
 /* Every chain begins at another tree. */
 static void start(bench *b)
 {
-    double length[2 * EXACT_TAXA * 4];
-    int32_t decision[EXACT_TAXA * 4];
-    for (int e = 0; e < b->problem.n_edges; e++)
-        length[e] = 0.1;
-    for (int i = 0; i < b->set.chains.chains; i++) {
-        for (int k = 0; k < b->problem.n_taxa - 3; k++)
-            decision[k] = (i + k) % (2 * k + 3);
-        check_status(chain_stage_start(b->chains, i, decision, length));
-    }
+    const int chains = b->set.chains.chains, n = b->problem.n_taxa - 3;
+    double *length = mem_zeros((size_t)(chains * b->problem.n_edges), sizeof *length);
+    int32_t *decision = mem_zeros((size_t)(chains * n), sizeof *decision);
+    for (int i = 0; i < chains * b->problem.n_edges; i++)
+        length[i] = 0.1;
+    for (int i = 0; i < chains; i++)
+        for (int k = 0; k < n; k++)
+            decision[i * n + k] = (i + k) % (2 * k + 3);
+    check_status(chain_stage_start(b->chains, decision, length));
+    free(length);
+    free(decision);
 }
 
 static void bench_free(bench *b)
@@ -88,11 +92,11 @@ static void bench_free(bench *b)
 static bool advance(bench *b)
 {
     if (!b->chains->is_done)
-        check_status(chain_stage_advance(b->chains));
+        check_status(chain_stage_advance(b->chains, b->stop));
     else if (!b->answer)
         check_status(chain_answer_create(&b->answer, b->chains, &b->names, &b->set));
     else
-        check_status(chain_answer_advance(b->answer));
+        check_status(chain_answer_advance(b->answer, b->stop));
     return !b->answer || b->answer->stage != CHAIN_ANSWER_DONE;
 }
 
@@ -322,6 +326,65 @@ static void finishing_early(void **state)
     problem_free(&data);
 }
 
+/* However early its time is over, there is a result. */
+static void finishing_without_time(void **state)
+{
+    (void)state;
+    problem data = problem_random(20, 12, 1, 3);
+    const collapsed_settings set = quick();
+    interrupt stop;
+    interrupt_init(&stop);
+    interrupt_ask(&stop);
+    for (int pieces = 0; pieces < 8; pieces++) {
+        bench b;
+        result r;
+        bench_init(&b, &data.alignment, &set, 1);
+        start(&b);
+        for (int i = 0; i < pieces; i++)
+            advance(&b);
+        chain_stage_finish_now(b.chains);
+        b.stop = &stop;
+        while (advance(&b))
+            ;
+        finish(&r, &b);
+        assert_true(isfinite(r.evidence.log_evidence));
+        if (pieces == 0) { /* what there must be */
+            assert_int_equal(b.answer->n_draws, 2);
+            assert_int_equal(b.answer->next, 2);
+        }
+        posterior_free(&r.posterior);
+        bench_free(&b);
+    }
+    problem_free(&data);
+}
+
+/* Trees that are as good as impossible are compared with each other. */
+static void trees_far_from_the_posterior(void **state)
+{
+    (void)state;
+    problem data = problem_random(20, 12, 1, 3);
+    const collapsed_settings set = quick();
+    bench b;
+    result r;
+    bench_init(&b, &data.alignment, &set, 1);
+    start(&b);
+    while (advance(&b))
+        ;
+    chain_states *x = &b.chains->states;
+    for (size_t i = 0; i < b.answer->n_draws; i++) { /* the weights stay as they are */
+        b.answer->laplace[i] -= 5000;                /* exp(-5000) is no number */
+        b.answer->log_q[i] -= 5000;
+    }
+    for (size_t i = 0; i < (size_t)x->n_chains * x->room; i++)
+        x->value[i] -= 5000;
+    finish(&r, &b);
+    assert_true(r.posterior.trees.total > 0);
+    check_near(r.posterior.trees.share, 0, 0);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+    problem_free(&data);
+}
+
 /* States that are kept are evenly spaced, however many there were. */
 static void states_are_thinned(void **state)
 {
@@ -333,7 +396,7 @@ static void states_are_thinned(void **state)
     bench_init(&b, &data.alignment, &set, 1);
     start(&b);
     while (!b.chains->is_done)
-        check_status(chain_stage_advance(b.chains));
+        check_status(chain_stage_advance(b.chains, NULL));
     const chain_states *x = &b.chains->states;
     assert_true(x->every >= 8 && x->count <= 16 && x->count >= 8);
     assert_int_equal((int64_t)x->count, b.chains->blocks / x->every);
@@ -403,6 +466,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_are_exact),     cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_resumed_run_is_the_same), cmocka_unit_test(finishing_early),
+        cmocka_unit_test(finishing_without_time),    cmocka_unit_test(trees_far_from_the_posterior),
         cmocka_unit_test(states_are_thinned),        cmocka_unit_test(verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void draws_from_prior(joint_settings set, branch_prior prior, const doubl
     check_status(joint_chain_create(&c, &p, &set));
     start(c, N);
     for (int i = 0; i < SAMPLES; i++) {
-        check_status(joint_chain_block(c, 5, 0));
+        check_status(joint_chain_block(c, 5, 0, NULL));
         look(&l, i, c, N);
     }
     check_mean(l.split, SAMPLES, 1.0 / MOST_TREES);
@@ -168,7 +168,7 @@ static void parameters_are_drawn(void **state)
     start(c, N);
     for (int i = 0; i < SAMPLES; i++) {
         double length[MOST_EDGES];
-        check_status(joint_chain_block(c, 6, 0));
+        check_status(joint_chain_block(c, 6, 0, NULL));
         block_parameters_values(value, &p.free, joint_chain_parameters(c));
         memory[i] = value[0] / (1 + value[0]); /* kappa, then frequencies, then alpha */
         for (int k = 1; k < COLUMNS; k++)
@@ -212,7 +212,7 @@ static void posterior_is_drawn(void **state)
         check_status(joint_chain_create(&c, &p, &SET[k]));
         start(c, N);
         for (int i = 0; i < SAMPLES; i++) {
-            check_status(joint_chain_block(c, 7, (uint32_t)k));
+            check_status(joint_chain_block(c, 7, (uint32_t)k, NULL));
             tree[i] = exact_index(joint_chain_decision(c), N);
         }
         int checked = 0;
@@ -271,7 +271,7 @@ static void likelihood_is_kept(void **state)
     check_status(joint_chain_create(&c, &u.data, &set));
     check_status(joint_chain_start(c, u.p.decision, u.p.length));
     for (int i = 0; i < 30; i++) {
-        check_status(joint_chain_block(c, 8, 0));
+        check_status(joint_chain_block(c, 8, 0, NULL));
         branch_posterior_move(&view, joint_chain_parameters(c));
         joint_chain_lengths(length, c);
         branch_solver_set(s, joint_chain_decision(c), length);
@@ -326,14 +326,14 @@ static void goes_on_the_same(void **state)
     check_status(joint_chain_create(&b, &u.data, &set));
     check_status(joint_chain_start(a, u.p.decision, u.p.length));
     for (int i = 0; i < 5; i++)
-        check_status(joint_chain_block(a, 9, 3));
+        check_status(joint_chain_block(a, 9, 3, NULL));
     save(&middle, a);
     for (int i = 0; i < 5; i++)
-        check_status(joint_chain_block(a, 9, 3));
+        check_status(joint_chain_block(a, 9, 3, NULL));
     save(&end, a);
     check_status(joint_chain_load(b, &middle.state));
     for (int i = 0; i < 5; i++)
-        check_status(joint_chain_block(b, 9, 3));
+        check_status(joint_chain_block(b, 9, 3, NULL));
     save(&again, b);
     check_same(&end, &again);
     middle.cbrt_length[3] = -1;

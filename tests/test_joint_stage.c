@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 5, D = N - 3, E = 2 * N - 3, TREES = 15, ROWS = 200 };
+enum { N = 5, D = N - 3, E = 2 * N - 3, CHAINS = 4, TREES = 15, ROWS = 200 };
 
 #define RATE 10.0
 
@@ -50,22 +50,22 @@ static void bench_free(bench *b)
 static joint_stage *begin(const bench *b, pool *threads)
 {
     joint_stage *s;
-    double length[E];
-    int32_t decision[D];
+    double length[CHAINS * E];
+    int32_t decision[CHAINS * D];
     check_status(joint_stage_create(&s, &b->problem, &b->set, 4, threads));
-    for (int e = 0; e < E; e++)
+    assert_int_equal(b->set.chains, CHAINS);
+    for (int e = 0; e < CHAINS * E; e++)
         length[e] = 0.1;
-    for (int i = 0; i < b->set.chains; i++) {
-        exact_tree(decision, 3 * i, N);
-        check_status(joint_stage_start(s, i, decision, length));
-    }
+    for (int i = 0; i < CHAINS; i++)
+        exact_tree(decision + i * D, 3 * i, N);
+    check_status(joint_stage_start(s, decision, length));
     return s;
 }
 
 static void run_to_end(joint_stage *s)
 {
     while (!s->is_done)
-        check_status(joint_stage_advance(s));
+        check_status(joint_stage_advance(s, NULL));
 }
 
 /* Probabilities of trees and splits, with errors that hold. */
@@ -152,7 +152,7 @@ static void goes_on_the_same(void **state)
     joint_stage *one = begin(&b, NULL), *two = begin(&b, threads), *loaded;
     check_status(joint_stage_create(&loaded, &b.problem, &b.set, 4, NULL));
     while (one->blocks < 40)
-        check_status(joint_stage_advance(one));
+        check_status(joint_stage_advance(one, NULL));
     saved_state file = {0};
     check_status(joint_stage_fields(one, &file));
     state_turn(&file, NULL);

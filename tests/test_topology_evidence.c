@@ -2,6 +2,7 @@
 #include "support/exact.h"
 #include "support/problem.h"
 
+#include "artreeformer.h"
 #include "branch/evidence_batch.h"
 #include "subst/simulate.h"
 #include "branch/length_scale.h"
@@ -194,7 +195,7 @@ static void teams(void **state)
                 .out = {.length = &drawn[run][i][0][0], .log_weight = weight[run][i]}};
         }
         for (int i = 0; i < TREES; i += run == 2 ? 1 : TREES) /* the last run one by one */
-            evidence_batch_run(team, job[run] + i, run == 2 ? 1 : TREES);
+            evidence_batch_run(team, job[run] + i, run == 2 ? 1 : TREES, NULL);
         evidence_batch_free(team);
         pool_free(threads);
         for (int i = 0; i < TREES; i++) {
@@ -211,6 +212,45 @@ static void teams(void **state)
     topology_evidence_proposal(b.t, EVIDENCE_FULL);
     /* the job's fit ends with 1e-4 to gain, which leaves the curvature that much off or so */
     check_near(job[0][1].full_laplace, b.t->full_laplace, 0.002);
+    bench_free(&b);
+    problem_free(&p);
+}
+
+/* Jobs for which there is no time are left as they are, and can be run again. */
+static void jobs_without_time(void **state)
+{
+    (void)state;
+    enum { TREES = 3 };
+    problem p = problem_random(7, 50, TREES, 23);
+    bench b;
+    bench_init(&b, &p.alignment, "JC");
+    double length[TREES][16];
+    evidence_job job[TREES];
+    evidence_batch *team;
+    interrupt stop;
+    interrupt_init(&stop);
+    check_status(evidence_batch_create(&team, &b.data, NULL));
+    for (int i = 0; i < TREES; i++) {
+        for (int e = 0; e < b.data.n_edges; e++)
+            length[i][e] = 0.1;
+        job[i] = (evidence_job){.decision = p.decision + 4 * i,
+                                .length = length[i],
+                                .tolerance = 1e-4,
+                                .shape = EVIDENCE_FULL,
+                                .draws = 4,
+                                .stream = rng_at(6, RNG_TEST, 0, (uint32_t)i)};
+    }
+    assert_int_equal(evidence_batch_run(team, job, 1, &stop), 1);
+    check_status(job[0].status);
+    interrupt_ask(&stop);
+    assert_int_equal(evidence_batch_run(team, job + 1, TREES - 1, &stop), 0);
+    for (int i = 1; i < TREES; i++) {
+        assert_int_equal(job[i].status, ART_ERR_STOPPED);
+        check_near(length[i][0], 0.1, 0);
+    }
+    assert_int_equal(evidence_batch_run(team, job + 1, TREES - 1, NULL), TREES - 1);
+    check_status(job[TREES - 1].status);
+    evidence_batch_free(team);
     bench_free(&b);
     problem_free(&p);
 }
@@ -313,6 +353,7 @@ int main(void)
         cmocka_unit_test(proposals_agree),
         cmocka_unit_test(draws_have_their_weights),
         cmocka_unit_test(teams),
+        cmocka_unit_test(jobs_without_time),
         cmocka_unit_test(draws_are_normal),
         cmocka_unit_test(hessians_that_are_not_negative),
         cmocka_unit_test(running_means),

@@ -354,15 +354,19 @@ static void add_tiles(branch_hessian *h, const branch_solver *s, tile_span at)
     add_squares(h, at);
 }
 
-void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
-                            const branch_solver *s)
+int branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
+                           const branch_solver *s)
 {
     const branch_posterior *p = h->problem;
     prepare(h, s);
     for (const data_block *b = p->block; b < p->block + p->n_blocks; b++) {
         take_block(h, b);
-        for (size_t first = 0; first < b->size.tiles; first += h->chunk)
+        for (size_t first = 0; first < b->size.tiles; first += h->chunk) {
+            if (interrupt_is_due(s->stop))
+                return ART_ERR_STOPPED;
             add_tiles(h, s, tile_span_of(b, first, h->chunk));
+        }
     }
     change_variables(gradient, hessian, h, s);
+    return ART_OK;
 }

@@ -28,8 +28,9 @@ void branch_hessian_free(branch_hessian *h); /* NULL is fine */
 size_t branch_hessian_memory(const branch_posterior *problem);
 
 /* gradient [E] and hessian [E][E] of f with respect to x, by edge number, at the lengths of s,
- * whose partials are all current (branch_solver_refresh). */
-void branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
-                            const branch_solver *s);
+ * whose partials are all current (branch_solver_refresh). ART_ERR_STOPPED if the stop of s was
+ * due. */
+int branch_hessian_compute(branch_hessian *h, double *gradient, double *hessian,
+                           const branch_solver *s);
 
 #endif

@@ -9,6 +9,7 @@ struct evidence_batch {
     pool *threads;
     topology_evidence **worker; /* [threads] */
     evidence_job *job;
+    const interrupt *stop; /* of the jobs that run */
 };
 
 int evidence_batch_create(evidence_batch **out, const branch_posterior *problem, pool *threads)
@@ -47,7 +48,10 @@ static void run_job(void *context, int task, int index)
     evidence_batch *batch = context;
     evidence_job *job = &batch->job[task];
     topology_evidence *t = batch->worker[index];
-    job->status = topology_evidence_mode(t, job->decision, job->length, job->tolerance);
+    t->solver->stop = batch->stop;
+    job->status = interrupt_is_due(batch->stop)
+                      ? ART_ERR_STOPPED
+                      : topology_evidence_mode(t, job->decision, job->length, job->tolerance);
     if (job->status)
         return;
     job->laplace = t->laplace;
@@ -60,11 +64,16 @@ static void run_job(void *context, int task, int index)
     job->shrink = t->gauss.shrink;
     if (job->shape == EVIDENCE_FULL)
         job->full_laplace = t->full_laplace;
-    topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
+    job->status = topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
 }
 
-void evidence_batch_run(evidence_batch *t, evidence_job *job, int count)
+int evidence_batch_run(evidence_batch *t, evidence_job *job, int count, const interrupt *stop)
 {
     t->job = job;
+    t->stop = stop;
     pool_run(t->threads, count, run_job, t);
+    int done = 0;
+    while (done < count && job[done].status != ART_ERR_STOPPED)
+        done++;
+    return done;
 }

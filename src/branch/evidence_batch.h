@@ -3,7 +3,7 @@
  *     evidence_batch *batch;
  *     status = evidence_batch_create(&batch, &problem, threads);
  *     evidence_job job[n] = {{.decision = .., .length = .., .draws = 20, .stream = ..}, ..};
- *     evidence_batch_run(batch, job, n);
+ *     evidence_batch_run(batch, job, n, NULL);
  *     evidence_batch_free(batch);
  *
  * Jobs are independent: results do not depend on the number of threads or on the other jobs of the
@@ -24,7 +24,8 @@ typedef struct evidence_job {
     rng stream;              /* for them */
     length_draws out;        /* the draws themselves */
     /* Results. */
-    int status;          /* ART_ERR_NUMERIC: no mode was found; the rest is then undefined */
+    int status;          /* ART_ERR_NUMERIC: no mode was found; ART_ERR_STOPPED: it was not done;
+                            the rest is then undefined */
     double laplace;      /* diagonal */
     double full_laplace; /* with EVIDENCE_FULL */
     double shrink;       /* of the proposal (length_proposal.h); 0 if there was none */
@@ -37,6 +38,8 @@ typedef struct evidence_batch evidence_batch;
 int evidence_batch_create(evidence_batch **out, const branch_posterior *problem, pool *threads);
 void evidence_batch_free(evidence_batch *t); /* NULL is fine */
 
-void evidence_batch_run(evidence_batch *t, evidence_job *job, int count);
+/* stop (may be NULL) ends jobs early. Returns how many of them, from the first on, are done: all,
+ * unless it was due. */
+int evidence_batch_run(evidence_batch *t, evidence_job *job, int count, const interrupt *stop);
 
 #endif

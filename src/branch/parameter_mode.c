@@ -111,12 +111,14 @@ static void move(parameter_mode *q, const double *z)
     branch_solver_move(s, q->start); /* the transitions of the new model */
 }
 
-void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z)
+int parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z)
 {
     const int n = q->view.free.n_free, edges = q->view.n_edges;
     double *at = q->trial, *up = q->from, *down = q->from_slope;
     memcpy(at, z, (size_t)n * sizeof *z);
     for (int k = 0; k < n; k++, mixed += edges) {
+        if (interrupt_is_due(q->solver->stop))
+            return ART_ERR_STOPPED;
         at[k] = z[k] + FINE_DIFFERENCE;
         move(q, at);
         parameter_mode_gradient(q, mixed, up, at);
@@ -129,6 +131,7 @@ void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const 
         for (int i = 0; i < n; i++)
             own[k * n + i] = (up[i] - down[i]) / (2 * FINE_DIFFERENCE);
     }
+    return ART_OK;
 }
 
 /* phi and its gradient at z, the lengths fitted from those that the solver has. */

@@ -65,8 +65,9 @@ int parameter_mode_spread(parameter_mode *q, double *covariance);
 
 /* The second derivatives of f at the lengths that the solver has and at z [p], by differences of
  * the gradient: mixed [p][E] by a parameter and a length, own [p][p] by two parameters. 2 p
- * gradients. The parameters of the solver are then elsewhere. */
-void parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z);
+ * gradients. The parameters of the solver are then elsewhere. ART_ERR_STOPPED if its stop was
+ * due. */
+int parameter_mode_second(parameter_mode *q, double *mixed, double *own, const double *z);
 
 /* The gradient of f by x [E] and z [p] at the lengths and parameters that the solver has; refreshes
  * its partials. */

@@ -127,37 +127,48 @@ static int find_joint_mode(topology_evidence *t)
     return ART_OK;
 }
 
-static void set_lengths(topology_evidence *t, evidence_shape shape)
+static int set_lengths(topology_evidence *t, evidence_shape shape)
 {
-    if (shape == EVIDENCE_DIAGONAL) {
+    if (shape != EVIDENCE_FULL) {
         length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
-        return;
+        return ART_OK;
     }
     move(t, t->mode, t->joint_mode); /* draws may have moved it */
     branch_solver_refresh(t->solver);
-    branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
+    const int status = branch_hessian_compute(t->hessian, t->scratch, t->second, t->solver);
+    if (status)
+        return status;
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
+    return ART_OK;
 }
 
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
 {
     const branch_posterior *p = t->problem;
-    int status = t->joint ? find_joint_mode(t) : ART_OK;
+    const bool is_rough = shape == EVIDENCE_ROUGH;
+    int status = t->joint && !is_rough ? find_joint_mode(t) : ART_OK;
     if (status)
         return status;
     if (t->joint)
-        memcpy(t->joint_mode, t->joint->z, (size_t)p->free.n_free * sizeof *t->joint_mode);
-    set_lengths(t, shape);
+        memcpy(t->joint_mode, is_rough ? p->centre : t->joint->z,
+               (size_t)p->free.n_free * sizeof *t->joint_mode);
+    status = set_lengths(t, shape);
+    if (status)
+        return status;
     t->full_laplace = t->log_density - t->gauss.log_peak;
     if (!t->joint)
         return ART_OK;
-    if (is_common(t)) {
-        parameter_reference_look_up(t->mixed, &p->reference, &t->solver->tree, &t->space);
+    if (is_rough || is_common(t)) {
+        memset(t->mixed, 0, (size_t)p->free.n_free * (size_t)p->n_edges * sizeof *t->mixed);
+        if (p->reference.is_set)
+            parameter_reference_look_up(t->mixed, &p->reference, &t->solver->tree, &t->space);
         parameter_proposal_set_common(&t->parameters, t->joint_mode, t->mixed, &t->gauss,
                                       p->spread);
     } else {
         move(t, t->mode, t->joint_mode);
-        parameter_mode_second(t->joint, t->mixed, t->own, t->joint_mode);
+        status = parameter_mode_second(t->joint, t->mixed, t->own, t->joint_mode);
+        if (status)
+            return status;
         parameter_proposal_set(&t->parameters, t->joint_mode, t->mixed, t->own, &t->gauss,
                                p->spread);
     }
@@ -221,12 +232,14 @@ static double propose(topology_evidence *t, rng *stream)
     return log_add(log1p(-part) + normal, log(part) + prior);
 }
 
-void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
-                              rng stream)
+int topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
+                             rng stream)
 {
     branch_solver *s = t->solver;
     const int edges = s->problem->n_edges, n_free = t->problem->free.n_free;
     for (int i = 0; i < draws; i++) {
+        if (interrupt_is_due(s->stop))
+            return ART_ERR_STOPPED;
         const double proposed = propose(t, &stream);
         double likelihood = -HUGE_VAL, weight = -HUGE_VAL;
         if (isfinite(proposed)) {
@@ -248,4 +261,5 @@ void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws ou
         for (int k = 0; out.parameter && k < n_free; k++)
             out.parameter[(ptrdiff_t)i * n_free + k] = t->z[k];
     }
+    return ART_OK;
 }

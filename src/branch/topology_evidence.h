@@ -36,6 +36,8 @@
  * each of many topologies, those of a reference tree will do (parameter_reference.h): set
  * wants_common.
  *
+ * All of it ends early, with ART_ERR_STOPPED, where the stop of t->solver is due.
+ *
  * Results depend only on the arguments. Nothing is allocated after create. */
 #ifndef BRANCH_TOPOLOGY_EVIDENCE_H
 #define BRANCH_TOPOLOGY_EVIDENCE_H
@@ -50,6 +52,9 @@
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
     EVIDENCE_FULL,     /* with the full Hessian */
+    EVIDENCE_ROUGH,    /* diagonal, and free parameters from around the problem's centre: the joint
+                          mode is not sought. Costs a tenth and less of the others, and has few
+                          effective draws: for answers that must come at once */
 } evidence_shape;
 
 typedef struct topology_evidence {
@@ -92,7 +97,8 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
  * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
- * topology_evidence_mode, and 2 p gradients are computed there; none with wants_common.
+ * topology_evidence_mode, and 2 p gradients are computed there; none with wants_common. Rough: no
+ * cost.
  * ART_ERR_NUMERIC if there is none.
  */
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
@@ -108,7 +114,7 @@ typedef struct length_draws {
 
 /* Draws lengths from the proposal and adds their weights to m, which may hold earlier ones. One
  * likelihood each. */
-void topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
-                              rng stream);
+int topology_evidence_sample(topology_evidence *t, log_mean *m, length_draws out, int draws,
+                             rng stream);
 
 #endif

@@ -678,13 +678,13 @@ static void step_parameters(joint_chain *c, rng *r)
     local_fit_reset(c->fit);
 }
 
-int joint_chain_block(joint_chain *c, uint64_t seed, uint32_t chain)
+int joint_chain_block(joint_chain *c, uint64_t seed, uint32_t chain, const interrupt *stop)
 {
     rng r = rng_at(seed, RNG_CHAIN_BLOCK, (uint32_t)c->counts.blocks, chain);
-    for (int i = 0; i < c->set.block; i++)
+    for (int i = 0; i < c->set.block && (i == 0 || !interrupt_is_due(stop)); i++)
         step(c, seed, chain);
     local_fit_keep(c->fit, c->decision);
-    for (int i = 0; n_free(c) && i < c->set.parameters; i++)
+    for (int i = 0; n_free(c) && i < c->set.parameters && !interrupt_is_due(stop); i++)
         step_parameters(c, &r);
     c->counts.blocks++;
     return isfinite(c->log_likelihood) ? ART_OK : ART_ERR_NUMERIC;

@@ -11,7 +11,7 @@
  *     status = joint_chain_create(&c, &problem, &set);         one per thread
  *     status = joint_chain_start(c, decision, length);         the first state
  *     for (int i = 0; i < n; i++)
- *         status = joint_chain_block(c, seed, chain);
+ *         status = joint_chain_block(c, seed, chain, NULL);
  *     ... joint_chain_decision(c), joint_chain_lengths(length, c) ...
  *     joint_chain_free(c);
  *
@@ -100,8 +100,9 @@ int joint_chain_start(joint_chain *c, const int32_t *decision, const double *len
 
 /* One block, with the random numbers of rng_at(seed, RNG_CHAIN, steps so far, chain) for each step,
  * and of RNG_CHAIN_BLOCK with the blocks so far for the parameters. Steps are numbered with 32
- * bits. ART_ERR_NUMERIC if the likelihood ceases to be a number. */
-int joint_chain_block(joint_chain *c, uint64_t seed, uint32_t chain);
+ * bits. It ends with the step under way if stop is due; NULL is never due. ART_ERR_NUMERIC if the
+ * likelihood ceases to be a number. */
+int joint_chain_block(joint_chain *c, uint64_t seed, uint32_t chain, const interrupt *stop);
 
 /* The state, between blocks. */
 const int32_t *joint_chain_decision(const joint_chain *c);      /* [N-3] */

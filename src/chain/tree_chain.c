@@ -358,7 +358,7 @@ static int decide(tree_chain *c, const chain_proposal *p, chain_kind kind, rng *
 
 /* Walks along the tour from a random directed branch and interchanges at the inner branches on the
  * way. Returns how many interchanges were made. */
-static int walk(tree_chain *c, rng *r)
+static int walk(tree_chain *c, rng *r, const interrupt *stop)
 {
     const topology *t = &c->solver->tree;
     const uint32_t start = rng_below(r, 2 * (uint32_t)c->problem->n_edges);
@@ -367,6 +367,8 @@ static int walk(tree_chain *c, rng *r)
     for (int i = 0; i < c->set.walk * c->problem->n_edges; i++, topology_tour_next(t, &v, &up)) {
         if (up || !topology_has_nni(t, v))
             continue;
+        if (interrupt_is_due(stop))
+            break;
         chain_proposal p;
         tree_chain_interchange(c, &p, v, choose_at_random, r);
         changes += decide(c, &p, CHAIN_INTERCHANGE, r);
@@ -375,7 +377,7 @@ static int walk(tree_chain *c, rng *r)
 }
 
 /* Returns whether the tree has changed. */
-static int step(tree_chain *c, uint64_t seed, uint32_t chain)
+static int step(tree_chain *c, uint64_t seed, uint32_t chain, const interrupt *stop)
 {
     rng r = rng_at(seed, RNG_CHAIN, (uint32_t)c->counts.steps, chain);
     const double kind = rng_uniform(&r);
@@ -392,7 +394,7 @@ static int step(tree_chain *c, uint64_t seed, uint32_t chain)
         tree_chain_subtree(c, &p, (int32_t)rng_below(&r, parts), choose_at_random, &r);
         changes = decide(c, &p, CHAIN_SUBTREE, &r);
     } else {
-        changes = walk(c, &r);
+        changes = walk(c, &r, stop);
     }
     c->counts.steps++;
     return changes;
@@ -418,14 +420,14 @@ static int conclude_block(tree_chain *c, rng *r)
     return loaded;
 }
 
-int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain)
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain, const interrupt *stop)
 {
     rng r = rng_at(seed, RNG_CHAIN_BLOCK, (uint32_t)c->counts.blocks, chain);
     if (c->set.local)
         tree_chain_save(&c->begin, c);
     int changes = 0;
-    for (int i = 0; i < c->set.block; i++)
-        changes += step(c, seed, chain);
+    for (int i = 0; i < c->set.block && !interrupt_is_due(stop); i++)
+        changes += step(c, seed, chain, stop);
     tree_chain_number(c);
     const int status = c->set.local && changes ? conclude_block(c, &r) : ART_OK;
     c->counts.blocks++;

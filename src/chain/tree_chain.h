@@ -10,7 +10,7 @@
  *     status = tree_chain_create(&c, &problem, &set);          one per thread
  *     status = tree_chain_start(c, decision, length);          the first state
  *     for (int i = 0; i < n; i++)
- *         status = tree_chain_block(c, seed, chain);
+ *         status = tree_chain_block(c, seed, chain, NULL);
  *     ... tree_chain_laplace(c), tree_chain_tree(c, decision, length) ...
  *     tree_chain_free(c);
  *
@@ -124,9 +124,10 @@ int tree_chain_start(tree_chain *c, const int32_t *decision, const double *lengt
 
 /* One block, with the random numbers of rng_at(seed, RNG_CHAIN, steps so far, chain) for each step
  * and rng_at(seed, RNG_CHAIN_BLOCK, blocks so far, chain). Steps are numbered with 32 bits.
- * ART_ERR_NUMERIC if the fit at its end fails, which says that the data or the machine are broken.
- */
-int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain);
+ * Where stop (may be NULL) is due, the block ends with the interchange or the step under way, with
+ * none at all if it was due before. ART_ERR_NUMERIC if the fit at its end fails, which says that
+ * the data or the machine are broken. */
+int tree_chain_block(tree_chain *c, uint64_t seed, uint32_t chain, const interrupt *stop);
 
 /* The state. */
 double tree_chain_laplace(const tree_chain *c);               /* g */

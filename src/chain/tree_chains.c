@@ -18,6 +18,9 @@ struct tree_chains {
     int32_t *at;          /* [count] .. and the chain at each temperature of each ladder */
     double *length;       /* [E] for visits */
     int64_t blocks, exchanges, exchanged;
+    const interrupt *stop;   /* of the blocks that run */
+    const int32_t *decision; /* [count][N-3] and .. */
+    const double *first;     /* .. [count][E] lengths of the chains that are started */
 };
 
 size_t tree_chains_memory(const branch_posterior *p, const chains_settings *set)
@@ -91,11 +94,37 @@ int tree_chains_start(tree_chains *x, int chain, const int32_t *decision, const 
     return status;
 }
 
+static void start_chain(void *context, int task, int worker)
+{
+    tree_chains *x = context;
+    const size_t i = (size_t)task;
+    (void)worker;
+    x->status[task] = tree_chains_start(x, task, x->decision + i * ((size_t)x->problem->n_taxa - 3),
+                                        x->first + i * (size_t)x->problem->n_edges);
+}
+
+/* The first error of a chain. */
+static int status_of_all(const tree_chains *x)
+{
+    for (int k = 0; k < x->count; k++)
+        if (x->status[k])
+            return x->status[k];
+    return ART_OK;
+}
+
+int tree_chains_start_all(tree_chains *x, const int32_t *decision, const double *length)
+{
+    x->decision = decision;
+    x->first = length;
+    pool_run(x->threads, x->count, start_chain, x);
+    return status_of_all(x);
+}
+
 static void run_block(void *context, int task, int worker)
 {
     tree_chains *x = context;
     (void)worker;
-    x->status[task] = tree_chain_block(x->chain[task], x->set.seed, (uint32_t)task);
+    x->status[task] = tree_chain_block(x->chain[task], x->set.seed, (uint32_t)task, x->stop);
 }
 
 static void exchange(tree_chains *x, int ladder, int k)
@@ -133,18 +162,20 @@ static int visit_all(tree_chains *x, chain_visit *visit, void *context)
     return stop ? ART_ERR_STOPPED : ART_OK;
 }
 
-int tree_chains_run(tree_chains *x, int64_t blocks, chain_visit *visit, void *context)
+int tree_chains_run(tree_chains *x, int64_t blocks, chain_visit *visit, void *context,
+                    const interrupt *stop)
 {
+    x->stop = stop;
     for (int64_t i = 0; i < blocks; i++) {
         pool_run(x->threads, x->count, run_block, x);
-        for (int k = 0; k < x->count; k++)
-            if (x->status[k])
-                return x->status[k];
+        int status = status_of_all(x);
+        if (status)
+            return status;
         x->blocks++;
         for (int ladder = 0; ladder < x->set.ladders; ladder++)
             for (int k = (int)(x->blocks % 2); k + 1 < x->set.temperatures; k += 2)
                 exchange(x, ladder, k);
-        const int status = visit ? visit_all(x, visit, context) : ART_OK;
+        status = visit ? visit_all(x, visit, context) : ART_OK;
         if (status)
             return status;
     }

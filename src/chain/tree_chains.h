@@ -11,7 +11,7 @@
  *     status = tree_chains_create(&x, &problem, &set, threads);
  *     for (int i = 0; i < 4; i++)
  *         status = tree_chains_start(x, i, decision, length);       chain i
- *     status = tree_chains_run(x, 1000, visit, context);           blocks of every chain
+ *     status = tree_chains_run(x, 1000, visit, context, NULL);     blocks of every chain
  *     tree_chains_free(x);
  *
  * The same bytes on any number of threads: a chain draws from streams of its own number, and
@@ -43,6 +43,9 @@ size_t tree_chains_memory(const branch_posterior *problem, const chains_settings
 /* The first state of a chain, as tree_chain_start. All chains need one. */
 int tree_chains_start(tree_chains *x, int chain, const int32_t *decision, const double *length);
 
+/* The first states of all chains, decision [chains][N-3] and length [chains][E], in parallel. */
+int tree_chains_start_all(tree_chains *x, const int32_t *decision, const double *length);
+
 /* A state at the end of a block. */
 typedef struct chain_record {
     int ladder;
@@ -58,9 +61,11 @@ typedef struct chain_record {
 typedef int chain_visit(void *context, const chain_record *state);
 
 /* So many blocks of every chain; then exchanges; then the states of all chains are visited, by
- * ladder and in it by temperature. visit may be NULL. ART_ERR_STOPPED if a visit ended it; the
- * first error of a chain. */
-int tree_chains_run(tree_chains *x, int64_t blocks, chain_visit *visit, void *context);
+ * ladder and in it by temperature. visit may be NULL. Where stop (may be NULL) is due, blocks are
+ * shorter (tree_chain_block), but as many. ART_ERR_STOPPED if a visit ended it; the first error of
+ * a chain. */
+int tree_chains_run(tree_chains *x, int64_t blocks, chain_visit *visit, void *context,
+                    const interrupt *stop);
 
 int tree_chains_count(const tree_chains *x);
 const tree_chain *tree_chains_at(const tree_chains *x, int chain);

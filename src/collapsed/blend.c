@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256 }; /* trees at a time */
+enum {
+    CHUNK = 256, /* trees at a time */
+    LEAST = 2,   /* trees, however late it is: one has no scatter */
+};
 
 /* A tree with draws, compared with one approximation. */
 typedef struct compared {
@@ -162,18 +165,11 @@ static size_t choose(ranked *list, const tree_table *t, double share, size_t mos
     return count;
 }
 
-/* Runs the jobs of one chunk; what has a result is appended to done. */
-static size_t run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team, evidence_job *job,
-                        double *length, const ranked *list, int count, table_improvement *out)
+/* What has a result of the jobs of one chunk is appended to done. */
+static size_t take_results(tree_estimate *done, tree_table *t, const evidence_job *job,
+                           const ranked *list, int count, table_improvement *out)
 {
     size_t n = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t tree = list[i].tree;
-        job[i].decision = tree_table_decision(t, tree);
-        job[i].length = length + (size_t)i * t->n_edges;
-        tree_table_lengths(job[i].length, t, tree);
-    }
-    evidence_batch_run(team, job, count);
     for (int i = 0; i < count; i++) {
         if (job[i].status || !isfinite(log_mean_value(&job[i].weights))) {
             out->failed++;
@@ -188,8 +184,24 @@ static size_t run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team
     return n;
 }
 
+/* Runs the jobs of one chunk; returns how many are done, and appends their results to done. */
+static int run_chunk(tree_estimate *done, tree_table *t, evidence_batch *team, evidence_job *job,
+                     double *length, const ranked *list, int count, table_improvement *out,
+                     const interrupt *stop)
+{
+    for (int i = 0; i < count; i++) {
+        const size_t tree = list[i].tree;
+        job[i].decision = tree_table_decision(t, tree);
+        job[i].length = length + (size_t)i * t->n_edges;
+        tree_table_lengths(job[i].length, t, tree);
+    }
+    const int ran = evidence_batch_run(team, job, count, stop);
+    out->trees += take_results(done + out->trees, t, job, list, ran, out);
+    return ran;
+}
+
 int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
-                  const blend_settings *set, uint64_t seed, uint32_t step)
+                  const blend_settings *set, uint64_t seed, uint32_t step, const interrupt *stop)
 {
     memset(out, 0, sizeof *out);
     if (set->draws < 2)
@@ -202,8 +214,10 @@ int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
     evidence_job *job = mem_zeros(CHUNK, sizeof *job);
     double *length = mem_zeros(CHUNK * t->n_edges, sizeof *length);
     int status = done && job && length ? ART_OK : ART_ERR_NOMEM;
-    for (size_t first = 0; first < count && !status; first += CHUNK) {
-        const size_t now = count - first < CHUNK ? count - first : CHUNK;
+    for (size_t first = 0, ran; first < count && !status; first += ran) {
+        const bool must = first < LEAST; /* the first ones, and those that a stop has left */
+        const size_t most = must && interrupt_is_due(stop) ? LEAST - first : CHUNK;
+        const size_t now = count - first < most ? count - first : most;
         for (size_t i = 0; i < now; i++)
             job[i] = (evidence_job){
                 .tolerance = set->tolerance,
@@ -211,8 +225,10 @@ int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
                 .draws = set->draws,
                 .stream = rng_at(seed, RNG_TREE_LENGTHS, step, (uint32_t)(first + i)),
             };
-        out->trees +=
-            run_chunk(done + out->trees, t, team, job, length, list + first, (int)now, out);
+        ran = (size_t)run_chunk(done, t, team, job, length, list + first, (int)now, out,
+                                most < CHUNK ? NULL : stop);
+        if (first + ran >= LEAST && interrupt_is_due(stop))
+            break;
     }
     if (!status && out->trees) {
         out->ess /= (double)out->trees;

@@ -56,8 +56,9 @@ int table_blend(table_improvement *out, tree_table *t, const tree_estimate *esti
 /* Blends for the best trees, by laplace, until they hold set->share of the weight, at most
  * set->most of them; set->draws >= 2 for each, from streams of (seed, RNG_TREE_LENGTHS, step,
  * place). Also replaces their lengths and laplace by a fresh fit. The same on any number of
- * threads. Allocates for set->most trees at most. */
+ * threads. Allocates for set->most trees at most. Where stop (may be NULL) is due, the best trees
+ * alone that are done by then are blended, two at least. */
 int table_improve(table_improvement *out, tree_table *t, evidence_batch *team,
-                  const blend_settings *set, uint64_t seed, uint32_t step);
+                  const blend_settings *set, uint64_t seed, uint32_t step, const interrupt *stop);
 
 #endif

@@ -96,11 +96,6 @@ void chain_answer_free(chain_answer *a)
     free(a);
 }
 
-void chain_answer_end_draws(chain_answer *a)
-{
-    a->end_draws = true;
-}
-
 void chain_answer_end_lengths(chain_answer *a)
 {
     a->end_draws = a->end_lengths = true;
@@ -170,11 +165,25 @@ static size_t chunk_size(const chain_answer *a, size_t left)
     return left < n ? left : n;
 }
 
-static int draw_trees(chain_answer *a)
+/* Runs `count` jobs, those that there must be whether stop is due or not; returns how many are
+ * done. */
+static size_t run_jobs(chain_answer *a, evidence_job *job, size_t count, size_t must,
+                       const interrupt *stop)
+{
+    const size_t done = (size_t)evidence_batch_run(a->chains->team, job, (int)count, stop);
+    if (done >= must || done == count)
+        return done;
+    for (size_t i = done; i < must; i++)
+        job[i].weights = (log_mean){0};
+    evidence_batch_run(a->chains->team, job + done, (int)(must - done), NULL);
+    return must;
+}
+
+static int draw_trees(chain_answer *a, const interrupt *stop)
 {
     const size_t edges = (size_t)a->chains->problem->n_edges, first = a->n_draws;
-    const size_t in_pass = (size_t)a->pass_draws;
-    const size_t count = chunk_size(a, in_pass - first % in_pass);
+    const size_t in_pass = (size_t)a->pass_draws, must = (size_t)a->set.answer.late_draws;
+    size_t count = chunk_size(a, in_pass - first % in_pass);
     piece p;
     int status = piece_init(&p, a, 0);
     if (status)
@@ -191,7 +200,7 @@ static int draw_trees(chain_answer *a)
                                   .shape = EVIDENCE_DIAGONAL};
     }
     if (!status)
-        evidence_batch_run(a->chains->team, p.job, (int)count);
+        count = run_jobs(a, p.job, count, first < must ? must - first : 0, stop);
     for (size_t i = 0; i < count && !status; i++) {
         a->failed += p.job[i].status != ART_OK;
         a->laplace[first + i] = p.job[i].status ? -HUGE_VAL : p.job[i].laplace;
@@ -288,9 +297,15 @@ static int begin_lengths(chain_answer *a)
     return status;
 }
 
-static int lengths_of(const chain_answer *a, const picked_tree *t)
+/* How a tree's lengths are drawn. */
+typedef struct length_plan {
+    evidence_shape shape;
+    int times; /* that it counts as picked, at most */
+} length_plan;
+
+static int lengths_of(const chain_answer *a, const length_plan *plan, const picked_tree *t)
 {
-    return a->set.answer.length_draws * (t->times < JOB_LENGTHS ? t->times : JOB_LENGTHS);
+    return a->set.answer.length_draws * (t->times < plan->times ? t->times : plan->times);
 }
 
 /* One of n drawn lengths, in proportion to their weights. */
@@ -315,7 +330,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     const branch_posterior *problem = a->chains->problem;
     const size_t edges = (size_t)problem->n_edges;
     picked_tree *t = &a->pick[number];
-    const int lengths = lengths_of(a, t), parts = lengths / a->set.answer.length_draws;
+    const int lengths = job->draws, parts = lengths / a->set.answer.length_draws;
     const pooled_tree from_pool = chain_answer_tree(a, (size_t)t->tree);
     const double whole = job->status ? -HUGE_VAL : log_mean_value(&job->weights);
     t->log_ratio = whole - from_pool.laplace;
@@ -343,13 +358,50 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     }
 }
 
-static int draw_lengths(chain_answer *a)
+/* The jobs of a piece, for the trees from a->next on. */
+static void prepare_lengths(chain_answer *a, piece *p, size_t count, const length_plan *plan)
+{
+    const size_t edges = (size_t)a->chains->problem->n_edges;
+    const size_t lengths = (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
+    for (size_t i = 0; i < count; i++) {
+        const picked_tree *t = &a->pick[a->next + i];
+        const size_t at = i * lengths;
+        const int32_t *decision = chain_answer_tree(a, (size_t)t->tree).decision;
+        length_guess_fill(p->length + i * edges, a->chains->guess, decision);
+        p->job[i] = (evidence_job){
+            .decision = decision,
+            .length = p->length + i * edges,
+            .tolerance = a->set.answer.tolerance,
+            .shape = plan->shape,
+            .draws = lengths_of(a, plan, t),
+            .stream = rng_at(a->set.seed, RNG_EVIDENCE_BRANCH, 0, (uint32_t)(a->next + i)),
+            .out = {p->drawn + at * edges, p->log_weight + at, p->log_likelihood + at,
+                    p->parameter + at * n_free(a)}};
+    }
+}
+
+/* Returns how many trees are done. If there are none at all, a few are evaluated as fast as it
+ * can be. */
+static size_t run_lengths(chain_answer *a, piece *p, size_t count, const interrupt *stop)
+{
+    static const length_plan ROUGH = {EVIDENCE_ROUGH, 1};
+    const size_t must = (size_t)a->set.answer.late_lengths;
+    const bool is_full = a->chains->problem->n_taxa <= a->set.answer.full_taxa;
+    const length_plan usual = {is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, JOB_LENGTHS};
+    prepare_lengths(a, p, count, &usual);
+    const size_t done = (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, stop);
+    if (done > 0 || a->next > 0)
+        return done;
+    count = must < count ? must : count;
+    prepare_lengths(a, p, count, &ROUGH);
+    return (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, NULL);
+}
+
+static int draw_lengths(chain_answer *a, const interrupt *stop)
 {
     const branch_posterior *problem = a->chains->problem;
-    const size_t edges = (size_t)problem->n_edges, count = chunk_size(a, a->n_picks - a->next);
     const size_t lengths = (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
-    const evidence_shape shape =
-        problem->n_taxa <= a->set.answer.full_taxa ? EVIDENCE_FULL : EVIDENCE_DIAGONAL;
+    size_t count = chunk_size(a, a->n_picks - a->next);
     piece p;
     particles out = {0};
     int status = piece_init(&p, a, lengths);
@@ -358,23 +410,8 @@ static int draw_lengths(chain_answer *a)
     status = particles_init(&out, CHUNK * JOB_LENGTHS, problem->n_taxa, 0);
     if (!status)
         status = particles_add_parameters(&out, problem->free.n_free);
-    for (size_t i = 0; i < count && !status; i++) {
-        const picked_tree *t = &a->pick[a->next + i];
-        const size_t at = i * lengths;
-        const int32_t *decision = chain_answer_tree(a, (size_t)t->tree).decision;
-        length_guess_fill(p.length + i * edges, a->chains->guess, decision);
-        p.job[i] = (evidence_job){
-            .decision = decision,
-            .length = p.length + i * edges,
-            .tolerance = a->set.answer.tolerance,
-            .shape = shape,
-            .draws = lengths_of(a, t),
-            .stream = rng_at(a->set.seed, RNG_EVIDENCE_BRANCH, 0, (uint32_t)(a->next + i)),
-            .out = {p.drawn + at * edges, p.log_weight + at, p.log_likelihood + at,
-                    p.parameter + at * n_free(a)}};
-    }
     if (!status) {
-        evidence_batch_run(a->chains->team, p.job, (int)count);
+        count = run_lengths(a, &p, count, stop);
         out.k = 0;
         for (size_t i = 0; i < count; i++)
             collect(a, &out, a->next + i, &p.job[i], &p, i * lengths);
@@ -386,19 +423,21 @@ static int draw_lengths(chain_answer *a)
     return status;
 }
 
-int chain_answer_advance(chain_answer *a)
+int chain_answer_advance(chain_answer *a, const interrupt *stop)
 {
     bool enough = false;
     int status = ART_OK;
     switch (a->stage) {
     case CHAIN_ANSWER_DRAWS:
-        status = draw_trees(a);
+        status = draw_trees(a, stop);
+        a->end_draws |= interrupt_is_due(stop);
         if (!status && a->n_draws % (size_t)a->pass_draws == 0)
             status = is_enough(a, &enough);
         return status || !(enough || a->end_draws) ? status : begin_lengths(a);
     case CHAIN_ANSWER_LENGTHS:
         if (a->next < a->n_picks)
-            status = draw_lengths(a);
+            status = draw_lengths(a, stop);
+        a->end_lengths |= interrupt_is_due(stop);
         if (a->next == a->n_picks || (a->end_lengths && a->next > 0))
             a->stage = CHAIN_ANSWER_DONE;
         return status;

@@ -87,11 +87,12 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
                         const collapsed_settings *set);
 void chain_answer_free(chain_answer *a); /* NULL is fine */
 
-int chain_answer_advance(chain_answer *a);
+/* A piece of work. Where stop (may be NULL) is due, it ends with the trees that are done; if there
+ * are none at all, what must be there is made at the least cost (EVIDENCE_ROUGH). */
+int chain_answer_advance(chain_answer *a, const interrupt *stop);
 
 /* No more trees are drawn than those of the current piece of work; nor are branch lengths drawn for
- * more. These requests are not saved: a resumed run may have more time. */
-void chain_answer_end_draws(chain_answer *a);
+ * more. This request is not saved: a resumed run may have more time. */
 void chain_answer_end_lengths(chain_answer *a);
 
 /* The two samples together: the draws, then the states of every chain that the density was not

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double LEAST_LOG = -600; /* of a probability: what is less by a factor of exp(100)
+                                         still is a number */
+
 /* The trees that were picked and evaluated, as an estimate of the mean of u: each stands for
  * 1 / inclusion of its weight. */
 typedef struct ratio_estimate {
@@ -105,27 +108,38 @@ static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
     return status;
 }
 
+/* What is taken from the logarithms of the trees' probabilities: 0, unless all of these are too
+ * small for a number. Then a run that was cut short has met none of the trees that count, and they
+ * are compared with the best of them. */
+static double common_factor(const chain_answer *a)
+{
+    double top = -HUGE_VAL;
+    for (size_t i = 0; i < chain_answer_trees(a); i++)
+        top = fmax(top, chain_answer_tree(a, i).laplace - a->bridge.log_sum);
+    return top < LEAST_LOG ? top : 0;
+}
+
 /* The trees that were met, each with its probability exp(g) over the sum of exp g; with its u where
  * that is known, over the mean of u. */
 static int list_trees(chain_answer *a, const ratio_estimate *ratio)
 {
     const size_t all = chain_answer_trees(a);
+    const double common = common_factor(a), log_sum = a->bridge.log_sum + common;
     tree_set *old = &a->posterior.trees, found;
     int status = tree_set_init(&found, &old->taxa);
     for (size_t i = 0; i < a->next && !status; i++) {
         const picked_tree *t = &a->pick[i];
         const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
         if (isfinite(t->log_ratio) && tree_set_find(&found, from.decision) < 0)
-            status = tree_set_add(
-                &found, from.decision,
-                exp(from.laplace + t->log_ratio - ratio->log_mean - a->bridge.log_sum));
+            status = tree_set_add(&found, from.decision,
+                                  exp(from.laplace + t->log_ratio - ratio->log_mean - log_sum));
     }
     for (size_t i = 0; i < all && !status; i++) {
         const pooled_tree t = chain_answer_tree(a, i);
         if (isfinite(t.laplace) && tree_set_find(&found, t.decision) < 0)
-            status = tree_set_add(&found, t.decision, exp(t.laplace - a->bridge.log_sum));
+            status = tree_set_add(&found, t.decision, exp(t.laplace - log_sum));
     }
-    found.share = fmin(1, found.total);
+    found.share = fmin(1, found.total * exp(common));
     tree_set_free(old);
     *old = found;
     return status;

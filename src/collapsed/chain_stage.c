@@ -111,9 +111,9 @@ static void set_guess(chain_stage *s)
     length_guess_set(s->guess, s->guess_decision, s->guess_length);
 }
 
-int chain_stage_start(chain_stage *s, int chain, const int32_t *decision, const double *length)
+int chain_stage_start(chain_stage *s, const int32_t *decision, const double *length)
 {
-    return tree_chains_start(s->chains, chain, decision, length);
+    return tree_chains_start_all(s->chains, decision, length);
 }
 
 void chain_stage_finish_now(chain_stage *s)
@@ -164,11 +164,11 @@ static int64_t piece_blocks(const chain_stage *s)
     return 1 + (int64_t)(PIECE_SIZE / size);
 }
 
-static int run_blocks(chain_stage *s)
+static int run_blocks(chain_stage *s, const interrupt *stop)
 {
     const int64_t left = s->wanted - s->blocks, most = piece_blocks(s);
     const int64_t now = left < most ? left : most;
-    int status = tree_chains_run(s->chains, now, keep_state, s);
+    int status = tree_chains_run(s->chains, now, keep_state, s, stop);
     s->blocks += now;
     return status;
 }
@@ -194,9 +194,10 @@ static int fit_density(chain_stage *s, size_t first, size_t last)
 }
 
 /* Draws trees from the density and weighs them. */
-static int draw_pilots(chain_stage *s)
+static int draw_pilots(chain_stage *s, const interrupt *stop)
 {
-    const size_t n = (size_t)s->set.pilot_draws, edges = (size_t)s->problem->n_edges;
+    size_t n = (size_t)s->set.pilot_draws;
+    const size_t edges = (size_t)s->problem->n_edges;
     const size_t n_decisions = s->states.n_decisions;
     evidence_job *job = mem_zeros(n, sizeof *job);
     int32_t *decision = mem_zeros(n * n_decisions, sizeof *decision);
@@ -212,7 +213,7 @@ static int draw_pilots(chain_stage *s)
                                 .shape = EVIDENCE_DIAGONAL};
     }
     if (!status)
-        evidence_batch_run(s->team, job, (int)n);
+        n = (size_t)(s->n_pilots = evidence_batch_run(s->team, job, (int)n, stop));
     for (size_t i = 0; i < n && !status; i++)
         s->pilot[i] = job[i].status ? -HUGE_VAL : job[i].laplace + s->pilot[i];
     free(job);
@@ -246,10 +247,10 @@ int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double 
 }
 
 /* A density for the next round, and its pilot draws. */
-static int refit(chain_stage *s, size_t last)
+static int refit(chain_stage *s, size_t last, const interrupt *stop)
 {
     int status = fit_density(s, chain_states_first(&s->states), last);
-    return status ? status : draw_pilots(s);
+    return status ? status : draw_pilots(s, stop);
 }
 
 /* Whether there are states enough that the density was not fitted to. */
@@ -258,7 +259,7 @@ static bool has_fresh(const chain_stage *s)
     return s->proposal && s->states.count - chain_stage_fresh(s) >= s->states.count / 3;
 }
 
-static int end_round(chain_stage *s)
+static int end_round(chain_stage *s, const interrupt *stop)
 {
     chain_round r = {.blocks = (double)s->blocks};
     bridge_estimate bridge = {.log_sum = NAN, .error = HUGE_VAL, .state_error = HUGE_VAL};
@@ -266,17 +267,17 @@ static int end_round(chain_stage *s)
         s->finish_now || s->n_rounds + 1 == s->set.rounds || s->blocks >= s->set.most_blocks;
     int status = chain_states_compare(&r, &s->states, s->problem->n_taxa);
     if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
-        status = refit(s, s->states.count * 5 / 8);
+        status = refit(s, s->states.count * 5 / 8, stop);
     if (!status && s->proposal)
-        status = chain_stage_bridge(&bridge, s, s->pilot, (size_t)s->set.pilot_draws,
-                                    s->set.planned_draws);
+        status =
+            chain_stage_bridge(&bridge, s, s->pilot, (size_t)s->n_pilots, s->set.planned_draws);
     r.log_sum = bridge.log_sum;
     r.overlap = bridge.overlap;
     r.error = bridge.state_error;
     s->is_done =
         is_last || (r.asdsf <= s->set.asdsf && r.r_hat <= s->set.r_hat && r.error <= s->set.error);
     if (!status && !s->is_done)
-        status = refit(s, s->states.count);
+        status = refit(s, s->states.count, stop);
     if (status)
         return status;
     s->round[s->n_rounds++] = r;
@@ -284,12 +285,12 @@ static int end_round(chain_stage *s)
     return ART_OK;
 }
 
-int chain_stage_advance(chain_stage *s)
+int chain_stage_advance(chain_stage *s, const interrupt *stop)
 {
     if (s->is_done)
         return ART_OK;
     const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
-    return s->blocks < s->wanted && !is_over ? run_blocks(s) : end_round(s);
+    return s->blocks < s->wanted && !is_over ? run_blocks(s, stop) : end_round(s, stop);
 }
 
 static void counts_fields(chain_counts *n, saved_state *to)
@@ -363,7 +364,8 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
     }
     if (state_loaded(to) && s->n_fits)
         length_guess_set(s->guess, s->guess_decision, s->guess_length);
-    state_log_array(to, "pilot", s->pilot, (size_t)s->set.pilot_draws, 1);
+    state_int_in(to, "pilots", &s->n_pilots, 0, s->set.pilot_draws);
+    state_log_array(to, "pilot", s->pilot, (size_t)s->n_pilots, 1);
     chain_round_fields(s->round, s->n_rounds, to);
     chains_fields(s, to);
     chain_states_fields(&s->states, to);

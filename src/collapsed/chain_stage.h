@@ -4,8 +4,7 @@
  *
  *     chain_stage *s;
  *     status = chain_stage_create(&s, &problem, &settings, seed, team, threads);
- *     for (int i = 0; i < s->set.chains; i++)
- *         status = chain_stage_start(s, i, decision, length);
+ *     status = chain_stage_start(s, decision, length);
  *     while (!s->is_done)
  *         status = chain_stage_advance(s);                a second of work, more or less
  *     ... s->states, s->proposal ...
@@ -60,7 +59,8 @@ typedef struct chain_stage {
     size_t n_fitted;
     int64_t fit_block; /* .. states up to this block .. */
     int n_fits;        /* .. so often */
-    double *pilot;     /* [pilot_draws] log weights of its draws */
+    double *pilot;     /* [n_pilots] log weights of its draws: .. */
+    int n_pilots;      /* .. pilot_draws, unless a stop was due */
 } chain_stage;
 
 /* Everything is borrowed; team may be used by others between calls. */
@@ -69,11 +69,12 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
                        pool *threads);
 void chain_stage_free(chain_stage *s); /* NULL is fine */
 
-/* The first state of a chain. */
-int chain_stage_start(chain_stage *s, int chain, const int32_t *decision, const double *length);
+/* The first states of all chains, decision [chains][N-3] and length [chains][E]. */
+int chain_stage_start(chain_stage *s, const int32_t *decision, const double *length);
 
-/* A piece of work. */
-int chain_stage_advance(chain_stage *s);
+/* A piece of work. Where stop (may be NULL) is due, blocks are shorter (tree_chain_block), and no
+ * more pilot draws are made. */
+int chain_stage_advance(chain_stage *s, const interrupt *stop);
 
 /* The round ends with the blocks that there are, and no other follows. */
 void chain_stage_finish_now(chain_stage *s);

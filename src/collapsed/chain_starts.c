@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct peak {
     size_t tree;
@@ -78,20 +79,30 @@ static void take(choice *c, peak *p)
     }
 }
 
-int chain_starts(const tree_table *t, double window, int n, chain_start *start, void *context)
+int chain_starts(const tree_table *t, double window, int n_chains, chain_start *start,
+                 void *context)
 {
     choice c;
-    double *length = mem_zeros(t->n_edges, sizeof *length);
+    double *length = NULL;
+    int32_t *decision = NULL;
     int status = choice_init(&c, t, window);
-    if (!length)
-        status = ART_ERR_NOMEM;
-    for (int i = 0; !status && i < n; i++) {
+    const size_t n = status ? 0 : (size_t)n_chains;
+    if (!status) {
+        length = mem_zeros(n * t->n_edges, sizeof *length);
+        decision = mem_zeros(n * t->n_decisions, sizeof *decision);
+        status = length && decision ? ART_OK : ART_ERR_NOMEM;
+    }
+    for (size_t i = 0; !status && i < n; i++) {
         peak *p = choose(&c, i % 2 == 1);
         take(&c, p);
-        tree_table_lengths(length, t, p->tree);
-        status = start(context, i, tree_table_decision(t, p->tree), length);
+        tree_table_lengths(length + i * t->n_edges, t, p->tree);
+        memcpy(decision + i * t->n_decisions, tree_table_decision(t, p->tree),
+               t->n_decisions * sizeof *decision);
     }
+    if (!status)
+        status = start(context, decision, length);
     choice_free(&c);
     free(length);
+    free(decision);
     return status;
 }

@@ -4,14 +4,15 @@
 
 #include "collapsed/tree_table.h"
 
-/* Starts a chain. */
-typedef int chain_start(void *context, int chain, const int32_t *decision, const double *length);
+/* Starts all chains, of decision [n_chains][N-3] and length [n_chains][E]. */
+typedef int chain_start(void *context, const int32_t *decision, const double *length);
 
-/* Starts n chains at peaks of the table (TREE_PEAK). In turns, a chain begins at the best peak
- * that is not taken yet, and at the one that is farthest from all that are taken (Robinson-Foulds):
- * of two parts of the posterior that are far apart, each is to have a chain. Peaks that are more
- * than `window` nats below the best one do not count. Where there are fewer peaks than chains,
- * several begin at the best one. The table has a peak. */
-int chain_starts(const tree_table *t, double window, int n, chain_start *start, void *context);
+/* Starts n_chains chains at peaks of the table (TREE_PEAK). In turns, a chain begins at the best
+ * peak that is not taken yet, and at the one that is farthest from all that are taken
+ * (Robinson-Foulds): of two parts of the posterior that are far apart, each is to have a chain.
+ * Peaks that are more than `window` nats below the best one do not count. Where there are fewer
+ * peaks than chains, several begin at the best one. The table has a peak. */
+int chain_starts(const tree_table *t, double window, int n_chains, chain_start *start,
+                 void *context);
 
 #endif

@@ -35,7 +35,7 @@ typedef struct collapsed_run {
     bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
     bool is_late;          /* it is past the limit */
     bool finish_now;
-    interrupt stop; /* of the climbs: their share of a time limit */
+    interrupt stop; /* of the work of a stage: its share of a time limit */
 } collapsed_run;
 
 static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
@@ -73,16 +73,22 @@ static void note_cost(collapsed_run *c, double seconds)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
 
-/* Climbs end when their share of a time limit is used up. */
-static void set_deadline(collapsed_run *c, double share)
+/* What a piece of work can do without ends when only `reserve` seconds of a time limit are left. */
+static void set_deadline(collapsed_run *c, double reserve)
 {
-    const double limit = c->base.time_limit, left = share * limit - c->base.seconds;
+    const double limit = c->base.time_limit, left = limit - reserve - c->base.seconds;
     c->stop.deadline = limit > 0 ? clock_seconds() + fmax(left, 0) : HUGE_VAL;
+}
+
+/* The reserve of a stage that has this share of the limit. */
+static double rest(const collapsed_run *c, double share)
+{
+    return (1 - share) * c->base.time_limit;
 }
 
 static int advance_parameters(collapsed_run *c, diag *d)
 {
-    set_deadline(c, c->finish_now ? 0 : c->set.route.search_share / 2);
+    set_deadline(c, rest(c, c->finish_now ? 0 : c->set.route.search_share / 2));
     int status = parameter_stage_advance(c->parameters, &c->stop);
     if (status == ART_ERR_NUMERIC)
         return diag_error(d, status, (diag_place){0},
@@ -101,9 +107,8 @@ static int advance_rounds(collapsed_run *c, diag *d)
 {
     const rounds_stage stage = c->rounds->stage;
     const double begun = clock_seconds();
-    set_deadline(c, c->set.route.search_share);
-    if (c->rounds->n_rounds > 0)
-        c->stop.deadline = HUGE_VAL;
+    const bool is_first = stage == ROUNDS_EXPLORE && c->rounds->n_rounds == 0;
+    set_deadline(c, is_first ? rest(c, c->set.route.search_share) : final_reserve(c));
     if (is_near_limit(c, final_reserve(c))) {
         c->is_cut = true;
         rounds_finish_now(c->rounds);
@@ -153,7 +158,7 @@ static bool is_diffuse(const collapsed_run *c)
     const search_counts *n = tree_search_counts(r->search);
     if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || r->table.count == 0)
         return false;
-    if (is_near_limit(c, (1 - c->set.route.search_share) * c->base.time_limit))
+    if (is_near_limit(c, rest(c, c->set.route.search_share)))
         return true;
     return n->starts >= r->set.search.starts &&
            (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
@@ -167,14 +172,14 @@ static int create_chains(collapsed_run *c)
                               c->rounds->team, c->rounds->threads);
 }
 
-static int start_chain(void *stage, int chain, const int32_t *decision, const double *length)
+static int start_chains(void *stage, const int32_t *decision, const double *length)
 {
-    return chain_stage_start(stage, chain, decision, length);
+    return chain_stage_start(stage, decision, length);
 }
 
-static int start_joint(void *stage, int chain, const int32_t *decision, const double *length)
+static int start_joint(void *stage, const int32_t *decision, const double *length)
 {
-    return joint_stage_start(stage, chain, decision, length);
+    return joint_stage_start(stage, decision, length);
 }
 
 static int create_joint(collapsed_run *c)
@@ -192,7 +197,7 @@ static int begin_chains(collapsed_run *c)
     if (!status && is_joint)
         status = chain_starts(t, window, c->set.joint.chains, start_joint, c->joint);
     else if (!status)
-        status = chain_starts(t, window, c->set.chains.chains, start_chain, c->chains);
+        status = chain_starts(t, window, c->set.chains.chains, start_chains, c->chains);
     c->way_reported = false;
     if (!status) { /* chains and checkpoints do without */
         tree_table_clear(&c->rounds->table);
@@ -211,14 +216,21 @@ static bool is_ill_defined(const collapsed_run *c)
 /* Chains with branch lengths go on where the others are. */
 static int begin_joint(collapsed_run *c)
 {
-    double *length = mem_zeros((size_t)c->problem.posterior->n_edges, sizeof *length);
-    int status = length ? create_joint(c) : ART_ERR_NOMEM;
-    for (int i = 0; i < c->set.joint.chains && !status; i++) {
-        const tree_chain *from = tree_chains_at(c->chains->chains, i % c->set.chains.chains);
-        tree_chain_lengths(length, from);
-        status = joint_stage_start(c->joint, i, tree_chain_decision(from), length);
+    const size_t n = (size_t)c->set.joint.chains, edges = (size_t)c->problem.posterior->n_edges;
+    const size_t n_decisions = c->chains->states.n_decisions;
+    double *length = mem_zeros(n * edges, sizeof *length);
+    int32_t *decision = mem_zeros(n * n_decisions, sizeof *decision);
+    int status = length && decision ? create_joint(c) : ART_ERR_NOMEM;
+    for (size_t i = 0; i < n && !status; i++) {
+        const tree_chain *from = tree_chains_at(c->chains->chains, (int)i % c->set.chains.chains);
+        tree_chain_lengths(length + i * edges, from);
+        memcpy(decision + i * n_decisions, tree_chain_decision(from),
+               n_decisions * sizeof *decision);
     }
+    if (!status)
+        status = joint_stage_start(c->joint, decision, length);
     free(length);
+    free(decision);
     chain_stage_free(c->chains);
     c->chains = NULL;
     c->chains_reported = 0;
@@ -232,7 +244,8 @@ static int advance_joint(collapsed_run *c)
         c->is_cut = true;
         joint_stage_finish_now(c->joint);
     }
-    return joint_stage_advance(c->joint);
+    set_deadline(c, closing_reserve(c));
+    return joint_stage_advance(c->joint, &c->stop);
 }
 
 static int advance_chains(collapsed_run *c)
@@ -242,7 +255,8 @@ static int advance_chains(collapsed_run *c)
         c->is_cut = true;
         chain_stage_finish_now(c->chains);
     }
-    int status = chain_stage_advance(c->chains);
+    set_deadline(c, final_reserve(c));
+    int status = chain_stage_advance(c->chains, &c->stop);
     if (!status && c->chains->n_rounds)
         c->value = chain_stage_last(c->chains)->log_sum -
                    log_topologies(c->problem.posterior->n_taxa) +
@@ -260,11 +274,11 @@ static int advance_answer(collapsed_run *c)
     int status = c->answer ? ART_OK : begin_answer(c);
     if (status)
         return status;
-    if (is_near_limit(c, 0.5 * final_reserve(c)) || c->finish_now)
-        chain_answer_end_draws(c->answer);
-    if (is_near_limit(c, closing_reserve(c)) || c->finish_now)
+    const bool draws = c->answer->stage == CHAIN_ANSWER_DRAWS;
+    if (c->finish_now)
         chain_answer_end_lengths(c->answer);
-    return chain_answer_advance(c->answer);
+    set_deadline(c, draws ? 0.5 * final_reserve(c) : closing_reserve(c));
+    return chain_answer_advance(c->answer, &c->stop);
 }
 
 static int advance(run *r, diag *d)
@@ -577,7 +591,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
         free(c);
         return status;
     }
-    tree_search_set_stop(c->rounds->search, &c->stop);
+    rounds_set_stop(c->rounds, &c->stop);
     *out = &c->base;
     return ART_OK;
 }

@@ -83,9 +83,13 @@ size_t joint_stage_memory(const branch_posterior *p, const joint_stage_settings 
     return (size_t)set->chains * each + set->room.memory;
 }
 
-int joint_stage_start(joint_stage *s, int chain, const int32_t *decision, const double *length)
+int joint_stage_start(joint_stage *s, const int32_t *decision, const double *length)
 {
-    return joint_chain_start(s->chain[chain], decision, length);
+    int status = ART_OK;
+    for (int i = 0; i < s->set.chains && !status; i++)
+        status = joint_chain_start(s->chain[i], decision + (size_t)i * s->states.n_decisions,
+                                   length + (size_t)i * s->states.n_edges);
+    return status;
 }
 
 void joint_stage_finish_now(joint_stage *s)
@@ -104,7 +108,7 @@ static void run_block(void *context, int task, int worker)
 {
     joint_stage *s = context;
     (void)worker;
-    s->status[task] = joint_chain_block(s->chain[task], s->seed, (uint32_t)task);
+    s->status[task] = joint_chain_block(s->chain[task], s->seed, (uint32_t)task, s->stop);
 }
 
 /* Keeps the states that the chains have. */
@@ -128,14 +132,14 @@ static int run_blocks(joint_stage *s)
     const branch_posterior *p = s->problem;
     const double size = (double)p->n_taxa * branch_posterior_work(p);
     const int64_t end = s->blocks + 1 + (int64_t)(PIECE_SIZE / size);
-    while (s->blocks < end && s->blocks < s->wanted) {
+    do {
         pool_run(s->threads, s->set.chains, run_block, s);
         for (int i = 0; i < s->set.chains; i++)
             if (s->status[i])
                 return s->status[i];
         s->blocks++;
         keep_states(s);
-    }
+    } while (s->blocks < end && s->blocks < s->wanted && !interrupt_is_due(s->stop));
     return ART_OK;
 }
 
@@ -157,10 +161,11 @@ static int end_round(joint_stage *s)
     return ART_OK;
 }
 
-int joint_stage_advance(joint_stage *s)
+int joint_stage_advance(joint_stage *s, const interrupt *stop)
 {
     if (s->is_done)
         return ART_OK;
+    s->stop = stop;
     const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
     return s->blocks < s->wanted && !is_over ? run_blocks(s) : end_round(s);
 }

@@ -4,10 +4,9 @@
  *
  *     joint_stage *s;
  *     status = joint_stage_create(&s, &problem, &settings, seed, threads);
- *     for (int i = 0; i < s->set.chains; i++)
- *         status = joint_stage_start(s, i, decision, length);
+ *     status = joint_stage_start(s, decision, length);
  *     while (!s->is_done)
- *         status = joint_stage_advance(s);                a second of work, more or less
+ *         status = joint_stage_advance(s, NULL);                a second of work, more or less
  *     status = joint_stage_finish(s, names, rows, &evidence, &posterior);
  *     joint_stage_free(s);
  *
@@ -31,9 +30,10 @@ typedef struct joint_stage {
     joint_stage_settings set;
     uint64_t seed;
     pool *threads;
-    joint_chain **chain; /* [set.chains] */
-    int *status;         /* [set.chains] of the last block */
-    double *length;      /* [E] */
+    joint_chain **chain;   /* [set.chains] */
+    int *status;           /* [set.chains] of the last block */
+    const interrupt *stop; /* of the piece of work under way */
+    double *length;        /* [E] */
     chain_states states;
     bool is_done;
     bool finish_now;
@@ -51,11 +51,11 @@ void joint_stage_free(joint_stage *s); /* NULL is fine */
 /* Bytes that it allocates. */
 size_t joint_stage_memory(const branch_posterior *problem, const joint_stage_settings *set);
 
-/* The first state of a chain. */
-int joint_stage_start(joint_stage *s, int chain, const int32_t *decision, const double *length);
+/* The first states of all chains: decision [chains][N-3], length [chains][E]. */
+int joint_stage_start(joint_stage *s, const int32_t *decision, const double *length);
 
-/* A piece of work. */
-int joint_stage_advance(joint_stage *s);
+/* A piece of work. Blocks end with the step under way if stop is due; NULL is never due. */
+int joint_stage_advance(joint_stage *s, const interrupt *stop);
 
 /* The round ends with the blocks that there are, and no other follows. */
 void joint_stage_finish_now(joint_stage *s);

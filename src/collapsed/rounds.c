@@ -106,9 +106,12 @@ static int improve(rounds *c)
 {
     table_improvement found;
     blend_settings set = c->set.blend;
+    c->improved = 0;
+    if (c->n_rounds > 0 && interrupt_is_due(c->stop))
+        return ART_OK; /* the blend of the last round stays */
     set.most = affordable_trees(&c->set.affordable, set.most, c->problem->n_taxa, 2);
-    int status =
-        table_improve(&found, &c->table, c->team, &set, c->set.seed, (uint32_t)c->n_rounds);
+    int status = table_improve(&found, &c->table, c->team, &set, c->set.seed, (uint32_t)c->n_rounds,
+                               c->stop);
     c->improved = found.trees;
     c->inside = found.full.variance >= 0 ? sqrt(found.full.variance) : HUGE_VAL;
     return status;
@@ -224,6 +227,12 @@ static int look_at_draws(rounds *c)
     if (!status && c->looked == c->set.rounds.draws)
         end_round(c);
     return status;
+}
+
+void rounds_set_stop(rounds *c, const interrupt *stop)
+{
+    c->stop = stop;
+    tree_search_set_stop(c->search, stop);
 }
 
 int rounds_advance(rounds *c, diag *d)

@@ -87,6 +87,7 @@ typedef struct rounds {
     log_mean missed;         /* the same, 0 for those that are in it now */
     size_t improved;         /* trees whose evidence was estimated in the round */
     double inside;           /* standard deviation of a draw's weight in the table, over its mean */
+    const interrupt *stop;   /* of climbs and of weighing; NULL, or borrowed */
 } rounds;
 
 /* Problem, tree model (initialised) and threads are borrowed; alignment and taxon (as for
@@ -103,6 +104,9 @@ double rounds_answer_draws(const rounds *c);
 /* The share of the weight in trees that the first search has not expanded, up to which the table is
  * taken to hold the posterior. */
 double rounds_open_share(const rounds *c);
+
+/* What ends climbs and the weighing of trees early (may be NULL); borrowed. */
+void rounds_set_stop(rounds *c, const interrupt *stop);
 
 /* A piece of work. */
 int rounds_advance(rounds *c, diag *d);

@@ -204,7 +204,7 @@ static void judge(tree_sampler *s, int first, int n)
         };
         memcpy(s->job[i].length, s->guess, t->n_edges * sizeof *s->guess);
     }
-    evidence_batch_run(s->c->team, s->job, n);
+    evidence_batch_run(s->c->team, s->job, n, NULL);
 }
 
 /* Of the trees outside that will have light weights only as many are kept, by chance, as make up
@@ -354,7 +354,7 @@ static void draw_lengths(tree_sampler *s, int count, int is_outside)
         prepare(s, i, &s->draw_group[i], at,
                 rng_at(s->seed, RNG_EVIDENCE_BRANCH, (uint32_t)s->passes,
                        (uint32_t)(2 * s->draw_group[i].first + is_outside)));
-    evidence_batch_run(s->c->team, s->job, n);
+    evidence_batch_run(s->c->team, s->job, n, NULL);
     for (int i = 0, at = 0; i < n; at += lengths_of(&s->draw_group[i++])) {
         collect(s, &s->draw_group[i], &s->job[i], at);
         note(s, &s->draw_group[i], &s->job[i]);

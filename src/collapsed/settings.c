@@ -171,6 +171,8 @@ static const chain_answer_settings ANSWER = {
     .length_draws = 16,
     .full_taxa = 200,
     .tolerance = BRANCH_TOLERANCE,
+    .late_draws = 2,
+    .late_lengths = 2,
 };
 
 static const chain_judgement JUDGEMENT = {

@@ -251,6 +251,9 @@ typedef struct chain_answer_settings {
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
     double tolerance;    /* nats, of the modes */
+    /* However late it is: */
+    int late_draws;   /* of trees: there is no bridge with fewer */
+    int late_lengths; /* trees whose lengths are drawn: one on each of two cores */
 } chain_answer_settings;
 
 /* When the results of chains are not to be relied on (chain_verdict.h). Between these and the

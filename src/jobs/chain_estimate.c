@@ -89,7 +89,7 @@ static double time_fits(trial *t, evidence_shape shape, int draws)
                                 .draws = draws,
                                 .stream = rng_at(1, RNG_TREE_LENGTHS, 0, i)};
     const double begun = clock_seconds();
-    evidence_batch_run(t->team, job, TREES);
+    evidence_batch_run(t->team, job, TREES, NULL);
     return (clock_seconds() - begun) / TREES;
 }
 
@@ -112,7 +112,7 @@ static int time_blocks(double *seconds, trial *t)
     const double begun = clock_seconds();
     double used = 0;
     while (!status && used < SECONDS) {
-        status = tree_chains_run(x, 1, NULL, NULL);
+        status = tree_chains_run(x, 1, NULL, NULL, NULL);
         used = clock_seconds() - begun;
         blocks++;
     }
@@ -126,12 +126,12 @@ static int time_joint_blocks(double *seconds, trial *t)
 {
     joint_stage *s = NULL;
     int status = joint_stage_create(&s, &t->problem, &t->set.joint, 1, t->threads);
-    for (int i = 0; i < t->set.joint.chains && !status; i++)
-        status = joint_stage_start(s, i, t->decision, t->length);
+    if (!status) /* there are as many parsimonious trees */
+        status = joint_stage_start(s, t->decision, t->length);
     const double begun = clock_seconds();
     double used = 0;
     while (!status && used < SECONDS) {
-        status = joint_stage_advance(s);
+        status = joint_stage_advance(s, NULL);
         used = clock_seconds() - begun;
     }
     if (!status)

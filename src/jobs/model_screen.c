@@ -137,12 +137,15 @@ static int try_mode(parameter_mode *mode, const branch_posterior *p, const model
 }
 
 /* The parameters of p become those of the joint mode, length [E] its lengths. */
-static int find_centre(branch_posterior *p, const model_screen *s, double *length)
+static int find_centre(branch_posterior *p, const model_screen *s, double *length,
+                       const interrupt *stop)
 {
     const size_t n = (size_t)p->free.n_free; /* of one block */
     double z[FREE_MOST], spread[FREE_MOST * FREE_MOST], best = -HUGE_VAL;
     parameter_mode *mode = NULL;
     int status = parameter_mode_create(&mode, p);
+    if (!status)
+        mode->solver->stop = stop;
     if (!status)
         status = try_mode(mode, p, s, 1, length, z, &best);
     if (!status)
@@ -161,25 +164,27 @@ static int find_centre(branch_posterior *p, const model_screen *s, double *lengt
 }
 
 static int integrate(double *value, const branch_posterior *p, const model_screen *s,
-                     double *length)
+                     double *length, const interrupt *stop)
 {
     topology_evidence *t = NULL;
     log_mean mean = {0};
     int status = topology_evidence_create(&t, p);
     if (!status)
+        t->solver->stop = stop;
+    if (!status)
         status = topology_evidence_mode(t, s->decision, length, TOLERANCE);
     if (!status)
         status = topology_evidence_proposal(t, EVIDENCE_FULL);
-    if (!status) {
-        topology_evidence_sample(t, &mean, (length_draws){0}, DRAWS,
-                                 rng_at(s->seed, RNG_TREE_LENGTHS, 0, (uint32_t)s->next));
+    if (!status)
+        status = topology_evidence_sample(t, &mean, (length_draws){0}, DRAWS,
+                                          rng_at(s->seed, RNG_TREE_LENGTHS, 0, (uint32_t)s->next));
+    if (!status)
         *value = log_mean_value(&mean) - log_topologies(p->n_taxa);
-    }
     topology_evidence_free(t);
     return status;
 }
 
-static int judge(model_screen *s)
+static int judge(model_screen *s, const interrupt *stop)
 {
     const dataset *data = s->data;
     const free_model *model = &s->model[s->next];
@@ -190,9 +195,9 @@ static int judge(model_screen *s)
     memcpy(length, s->length, (size_t)s->problem.n_edges * sizeof *length);
     int status = branch_posterior_init_free(&p, &data->alignment, data->row, model, s->prior);
     if (!status && model->n_free)
-        status = find_centre(&p, s, length);
+        status = find_centre(&p, s, length, stop);
     if (!status)
-        status = integrate(&s->value[s->next], &p, s, length);
+        status = integrate(&s->value[s->next], &p, s, length, stop);
     branch_posterior_free(&p);
     free(length);
     return status == ART_ERR_NUMERIC ? ART_OK : status; /* it keeps its -inf */
@@ -203,11 +208,11 @@ int model_screen_advance(model_screen *s, const interrupt *stop)
     int status = s->has_tree ? ART_OK : look_for_tree(s, stop);
     if (status || !s->has_tree)
         return status;
-    if (s->next > 0 && interrupt_is_due(stop)) {
+    status = judge(s, s->next > 0 ? stop : NULL); /* one model there must be */
+    if (status == ART_ERR_STOPPED) {
         s->is_done = true;
         return ART_OK;
     }
-    status = judge(s);
     s->next++;
     s->is_done = s->next == s->n_models;
     return status;
