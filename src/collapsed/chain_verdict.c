@@ -38,7 +38,8 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
             "may be off by several units. The probabilities of splits do not depend on it.",
             check->overlap);
         v->has_evidence_error = false;
-    } else if (check->pareto_k < VERDICT_PARETO_K && fabs(check->forward) > set->errors * error) {
+    } else if (check->pareto_k < VERDICT_PARETO_K &&
+               fabs(check->forward) > fmax(set->errors * error, set->least_difference)) {
         verdict_warn(
             v, true,
             "Chains and independent draws disagree about the log marginal likelihood by "

@@ -61,7 +61,9 @@ static double final_reserve(const collapsed_run *c)
 /* Seconds of the limit that are left for summaries and files. */
 static double closing_reserve(const collapsed_run *c)
 {
-    return fmin(c->set.limit.closing_seconds, c->set.limit.closing_share * c->base.time_limit);
+    const limit_settings *set = &c->set.limit;
+    const double seconds = set->closing_seconds + set->closing_taxon * c->problem.posterior->n_taxa;
+    return fmin(seconds, set->closing_share * c->base.time_limit);
 }
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */

@@ -182,6 +182,7 @@ static const chain_judgement JUDGEMENT = {
     .overlap = 0.02,
     .missing = 0.01,
     .errors = 4,
+    .least_difference = 0.01,
 };
 
 static const limit_settings LIMIT = {
@@ -191,7 +192,8 @@ static const limit_settings LIMIT = {
     .answer_measured = 0.5,
     .measured_trees = 16,
     .closing_seconds = 2,
-    .closing_share = 0.03,
+    .closing_taxon = 0.005,
+    .closing_share = 0.1,
 };
 
 collapsed_settings collapsed_defaults(uint64_t seed)

@@ -265,7 +265,8 @@ typedef struct chain_judgement {
     double overlap; /* of density and posterior: with less, the evidence has no error bar */
     double
         missing; /* share of the posterior in peaks that climbs have probably not found: at most */
-    double errors; /* standard errors by which chains and draws may differ */
+    double errors;           /* standard errors by which chains and draws may differ .. */
+    double least_difference; /* .. if it is more than so many nats: both may be exact */
 } chain_judgement;
 
 /* How a time limit is divided (of the program). */
@@ -275,7 +276,8 @@ typedef struct limit_settings {
     double answer_most;     /* .. and this at most, .. */
     double answer_measured; /* .. or this, where the cost of a pass was measured, .. */
     size_t measured_trees;  /* .. on so many trees at least */
-    double closing_seconds; /* kept for summaries and files, but .. */
+    double closing_seconds; /* kept for summaries and files, .. */
+    double closing_taxon;   /* .. and seconds for each taxon, but .. */
     double closing_share;   /* .. no more than this share of the limit */
 } limit_settings;
 
