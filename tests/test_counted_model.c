@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "density/counted/counted_model.h"
+#include "density/counted/mixed_model.h"
 #include "density/model_file.h"
 #include "jobs/fit_job.h"
 
@@ -17,8 +18,15 @@
 
 enum { TAXA = 6, TREES = 105, N = TAXA - 3, SAMPLED = 12, OBSERVED = 200 };
 
-static const char *const KIND[] = {"artreeformer-counts", "artree-counts"};
-enum { KINDS = 2 };
+/* Networks, and networks mixed with tables. */
+static const struct {
+    const char *kind;
+    double tables;
+} VARIANT[] = {{"artreeformer-counts", 0},
+               {"artree-counts", 0},
+               {"artreeformer-counts", MIXED_SHARE},
+               {"artree-counts", 0.6}};
+enum { VARIANTS = 4, ARTREEFORMER = 0 };
 
 /* The sample: every ninth tree; counts 100, 50, 25, .., 1, 1, 1. */
 static const double COUNT[SAMPLED] = {100, 50, 25, 10, 5, 3, 2, 1, 1, 1, 1, 1};
@@ -28,9 +36,11 @@ static void sampled_tree(int32_t *decision, int i, int n_taxa)
     exact_tree(decision, 9 * i % exact_trees(n_taxa), n_taxa);
 }
 
-static topology_config config_of(const char *kind)
+static topology_config config_of(int v)
 {
-    topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, kind));
+    topology_config c =
+        topology_config_default(topology_kind_find(TOPOLOGY_KINDS, VARIANT[v].kind));
+    check_status(topology_config_set(&c, "tables", VARIANT[v].tables));
     check_status(topology_config_set(&c, "hidden_dim", 8));
     if (topology_config_has(&c, "n_head"))
         check_status(topology_config_set(&c, "n_head", 2));
@@ -49,10 +59,10 @@ static int fill(topology_model *m)
 }
 
 /* Random weights, twice as large as initial ones, so that the network is not nearly uniform. */
-static topology_model *filled(const char *kind, int n_taxa, pool *threads)
+static topology_model *filled(int v, int n_taxa, pool *threads)
 {
     topology_model *m;
-    const topology_config c = config_of(kind);
+    const topology_config c = config_of(v);
     bool is_done = false;
     double objective;
     check_status(topology_model_create(&m, &c, n_taxa, threads));
@@ -76,13 +86,37 @@ static void all_trees(int32_t *decision)
 static topology_model *alone(const topology_model *m)
 {
     topology_model *net;
-    const topology_config c =
-        strcmp(topology_model_name(m), KIND[0]) == 0 ? artreeformer_config(8, 2) : artree_config(8);
+    const topology_config c = strcmp(topology_model_name(m), VARIANT[ARTREEFORMER].kind) == 0
+                                  ? artreeformer_config(8, 2)
+                                  : artree_config(8);
     check_status(topology_model_create(&net, &c, m->n_taxa, NULL));
     assert_int_equal(net->params.total, m->params.total);
     memcpy(net->params.value, m->params.value, m->params.total * sizeof *m->params.value);
     topology_model_changed(net);
     return net;
+}
+
+/* log r of all trees: that of the network, with tables mixed with those of a subsplit network that
+ * was fitted by itself. */
+static void score_prior(double log_r[TREES], const topology_model *m, const int32_t *decision)
+{
+    const double share = topology_config_get(&m->config, "tables");
+    topology_model *net = alone(m), *tables;
+    const topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "sbn"));
+    double own[TREES], objective;
+    bool is_done = false;
+    check_status(topology_model_score(net, log_r, decision, TREES));
+    topology_model_free(net);
+    if (share == 0)
+        return;
+    check_status(topology_model_create(&tables, &c, TAXA, NULL));
+    check_status(fill(tables));
+    while (!is_done)
+        check_status(topology_model_fit_step(tables, &objective, &is_done));
+    check_status(topology_model_score(tables, own, decision, TREES));
+    for (int i = 0; i < TREES; i++)
+        log_r[i] = log((1 - share) * exp(log_r[i]) + share * exp(own[i]));
+    topology_model_free(tables);
 }
 
 /* The definition, written out; the sum over all trees; the reference. Networks in float: an error
@@ -92,11 +126,11 @@ static void agrees_with_the_definition(void **state)
     (void)state;
     int32_t decision[TREES * N], sampled[N];
     all_trees(decision);
-    for (int v = 0; v < KINDS; v++) {
-        topology_model *m = filled(KIND[v], TAXA, NULL), *net = alone(m);
+    for (int v = 0; v < VARIANTS; v++) {
+        topology_model *m = filled(v, TAXA, NULL);
         double log_q[TREES], log_r[TREES], g[TREES] = {0}, all = 0, sum = 0, total = 0, plain;
         check_status(topology_model_score(m, log_q, decision, TREES));
-        check_status(topology_model_score(net, log_r, decision, TREES));
+        score_prior(log_r, m, decision);
         for (int i = 0; i < SAMPLED; i++) {
             sampled_tree(sampled, i, TAXA);
             const int at = exact_index(sampled, TAXA);
@@ -105,7 +139,7 @@ static void agrees_with_the_definition(void **state)
             sum += g[at] = (n * n / OBSERVED + COUNTED_STRENGTH * r) / (n + COUNTED_STRENGTH);
         }
         const double u = fmin(1 - all, (5.0 + 1) / (OBSERVED + 1));
-        assert_true(u < 1 - all); /* the network knows nothing of the sample */
+        assert_true(u < 1 - all); /* the network knows nothing of the sample, tables not all */
         for (int i = 0; i < TREES; i++) {
             const double expected =
                 g[i] > 0 ? log((1 - u) * g[i] / sum) : log_r[i] + log(u / (1 - all));
@@ -116,7 +150,6 @@ static void agrees_with_the_definition(void **state)
         }
         check_near(total, 1, 1e-6);
         topology_model_free(m);
-        topology_model_free(net);
     }
 }
 
@@ -128,7 +161,7 @@ static void knows_its_sample(void **state)
     double log_q, log_r;
     const double weight = 1;
     topology_model *m;
-    const topology_config c = config_of(KIND[0]);
+    const topology_config c = config_of(ARTREEFORMER);
     check_status(topology_model_create(&m, &c, TAXA, NULL));
     topology_model_initialise(m, 5);
     check_status(topology_model_fit_begin(m, seen, &weight, 1)); /* one tree, seen once: u <= 1 */
@@ -154,8 +187,8 @@ static void draws_and_threads(void **state)
     assert_true(a && p);
     check_status(pool_create(&two, 2));
     all_trees(decision);
-    for (int v = 0; v < KINDS; v++) {
-        topology_model *m = filled(KIND[v], TAXA, NULL), *t = filled(KIND[v], TAXA, two);
+    for (int v = 0; v < VARIANTS; v++) {
+        topology_model *m = filled(v, TAXA, NULL), *t = filled(v, TAXA, two);
         int seen[TREES] = {0};
         double chi = 0, cells = 0;
         check_status(topology_model_sample(m, a, p, DRAWS, 3, RNG_SAMPLE, 1, 0));
@@ -192,13 +225,13 @@ static void edges(void **state)
     (void)state;
     int32_t decision[N] = {0};
     double log_q = 1;
-    topology_model *m = filled(KIND[0], 3, NULL);
+    topology_model *m = filled(ARTREEFORMER, 3, NULL);
     check_status(topology_model_score(m, &log_q, decision, 1));
     check_near(log_q, 0, 1e-12);
     check_status(topology_model_sample(m, decision, &log_q, 1, 1, RNG_SAMPLE, 0, 0));
     check_near(log_q, 0, 1e-12);
     topology_model_free(m);
-    const topology_config c = config_of(KIND[0]);
+    const topology_config c = config_of(ARTREEFORMER);
     safetensors s = {0};
     check_status(topology_model_create(&m, &c, TAXA, NULL));
     assert_int_equal(topology_model_score(m, &log_q, decision, 1), ART_ERR_USAGE);
@@ -225,8 +258,8 @@ static void saved_and_loaded(void **state)
     (void)state;
     int32_t decision[TREES * N];
     all_trees(decision);
-    for (int v = 0; v < KINDS; v++) {
-        topology_model *m = filled(KIND[v], TAXA, NULL);
+    for (int v = 0; v < VARIANTS; v++) {
+        topology_model *m = filled(v, TAXA, NULL);
         taxa names = names_of(TAXA);
         const char *path = scratch_path("a.model.safetensors");
         const model_contents contents = {.taxa = &names, .trees = m};
@@ -234,7 +267,7 @@ static void saved_and_loaded(void **state)
         double a[TREES], b[TREES];
         check_status(model_file_write(path, &contents, NULL));
         check_status(model_file_read(&f, path, MODEL_AVERAGE, NULL, NULL));
-        assert_string_equal(topology_model_name(f.trees), KIND[v]);
+        assert_string_equal(topology_model_name(f.trees), VARIANT[v].kind);
         check_status(topology_model_score(m, a, decision, TREES));
         check_status(topology_model_score(f.trees, b, decision, TREES));
         assert_memory_equal(a, b, sizeof a);
@@ -250,7 +283,7 @@ static void damaged_files(void **state)
     (void)state;
     int32_t decision[TREES * N];
     int refused = 0, accepted = 0;
-    topology_model *m = filled(KIND[0], TAXA, NULL);
+    topology_model *m = filled(ARTREEFORMER, TAXA, NULL);
     safetensors s = {0};
     all_trees(decision);
     check_status(topology_model_save_structure(m, &s));
@@ -265,7 +298,7 @@ static void damaged_files(void **state)
         for (size_t i = 0; i < bytes; i += width) {
             const size_t at = i + (t->dtype == TENSOR_I32 ? 0 : width - 1);
             for (int flip = 1; flip < 256; flip *= 4) {
-                const topology_config c = config_of(KIND[0]);
+                const topology_config c = config_of(ARTREEFORMER);
                 topology_model *other;
                 double log_q[TREES], sum = 0;
                 copy[at] ^= (unsigned char)flip;
@@ -358,7 +391,8 @@ static void job(void **state)
         divergence again;
         check_status(divergence_compute(&again, m, data.decision, data.weight, data.count, 7));
         check_near(again.kl, kl[counts], 1e-12);
-        assert_string_equal(topology_model_name(m), counts ? KIND[0] : "artreeformer");
+        assert_string_equal(topology_model_name(m),
+                            counts ? VARIANT[ARTREEFORMER].kind : "artreeformer");
         fit_job_free(j);
         topology_model_free(m);
     }
@@ -423,7 +457,7 @@ static void job_stops_early(void **state)
 static int everything(void)
 {
     topology_model *m = NULL, *other = NULL, *both = NULL;
-    const topology_config c = config_of(KIND[0]), plain = artreeformer_config(8, 2);
+    const topology_config c = config_of(ARTREEFORMER), plain = artreeformer_config(8, 2);
     safetensors s = {0};
     int32_t decision[N] = {0};
     double log_q;
@@ -445,7 +479,7 @@ static int everything(void)
     if (!status)
         status = topology_model_create(&m, &plain, TAXA, NULL);
     if (!status)
-        status = counted_network(&both, m);
+        status = counted_network(&both, m, NULL);
     topology_model_free(both);
     return status;
 }

@@ -1,9 +1,11 @@
 #include "density/factory.h"
 
+#include "artreeformer.h"
 #include "density/artree/artree_model.h"
 #include "density/artreeformer/artreeformer_model.h"
 #include "density/clade/clade_model.h"
 #include "density/counted/counted_model.h"
+#include "density/counted/mixed_model.h"
 #include "density/lognormal/branch_lognormal.h"
 #include "density/sbn/sbn_model.h"
 #include "density/support_model.h"
@@ -28,7 +30,27 @@ static int create_artree(topology_model **out, const topology_config *config, in
     return artree_create(out, n_taxa, (int)topology_config_get(config, "hidden_dim"), threads);
 }
 
-/* The two networks with the counts of a sample. */
+/* A network with the counts of a sample and, if the configuration says so, the tables of a subsplit
+ * network; it is taken over, whether or not this succeeds. */
+static int add_counts(topology_model **out, topology_model *network, const topology_config *config,
+                      pool *threads)
+{
+    const double share = topology_config_get(config, "tables");
+    const topology_config inner =
+        topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "sbn"));
+    topology_model *tables = NULL, *prior = network;
+    int status =
+        share > 0 ? topology_model_create(&tables, &inner, network->n_taxa, threads) : ART_OK;
+    if (status) {
+        topology_model_free(network);
+        return status;
+    }
+    if (tables)
+        status = mixed_model_create(&prior, network, tables, share);
+    return status ? status
+                  : counted_model_create(out, prior, topology_config_get(config, "strength"));
+}
+
 static int create_counted_artreeformer(topology_model **out, const topology_config *config,
                                        int n_taxa, pool *threads)
 {
@@ -36,8 +58,7 @@ static int create_counted_artreeformer(topology_model **out, const topology_conf
     const topology_config inner = artreeformer_config(
         (int)topology_config_get(config, "hidden_dim"), (int)topology_config_get(config, "n_head"));
     int status = topology_model_create(&network, &inner, n_taxa, threads);
-    return status ? status
-                  : counted_model_create(out, network, topology_config_get(config, "strength"));
+    return status ? status : add_counts(out, network, config, threads);
 }
 
 static int create_counted_artree(topology_model **out, const topology_config *config, int n_taxa,
@@ -46,8 +67,7 @@ static int create_counted_artree(topology_model **out, const topology_config *co
     topology_model *network;
     const topology_config inner = artree_config((int)topology_config_get(config, "hidden_dim"));
     int status = topology_model_create(&network, &inner, n_taxa, threads);
-    return status ? status
-                  : counted_model_create(out, network, topology_config_get(config, "strength"));
+    return status ? status : add_counts(out, network, config, threads);
 }
 
 static int create_sbn(topology_model **out, const topology_config *config, int n_taxa,
@@ -115,19 +135,20 @@ static int create_plain(branch_model **out, const branch_config *config, int n_t
             .tensor = "tree.pooling_net.net.0.weight"                                    \
     }
 
-#define COUNTED_KEY                                                                 \
-    {                                                                               \
-        .name = "strength", .initial = COUNTED_STRENGTH, .least = 1e-6, .most = 1e6 \
+#define COUNTED_KEYS                                                                  \
+    {.name = "strength", .initial = COUNTED_STRENGTH, .least = 1e-6, .most = 1e6},    \
+    {                                                                                 \
+        .name = "tables", .initial = 0, .least = 0, .most = 0.99, .is_optional = true \
     }
 
 static const config_key ARTREEFORMER_KEYS[] = {ARTREEFORMER_SIZES, {.name = NULL}};
 static const config_key ARTREE_KEYS[] = {ARTREE_SIZES, {.name = NULL}};
 static const config_key COUNTED_ARTREEFORMER_KEYS[] = {
     ARTREEFORMER_SIZES,
-    COUNTED_KEY,
+    COUNTED_KEYS,
     {.name = NULL},
 };
-static const config_key COUNTED_ARTREE_KEYS[] = {ARTREE_SIZES, COUNTED_KEY, {.name = NULL}};
+static const config_key COUNTED_ARTREE_KEYS[] = {ARTREE_SIZES, COUNTED_KEYS, {.name = NULL}};
 
 /* How a subsplit network was fitted: sbn_model.h. */
 static const config_key SBN_KEYS[] = {
@@ -210,7 +231,7 @@ topology_config sbn_config(double floor)
     return c;
 }
 
-int counted_network(topology_model **out, topology_model *network)
+int counted_network(topology_model **out, topology_model *network, pool *threads)
 {
     const topology_kind *kind =
         topology_kind_find(TOPOLOGY_KINDS, strcmp(topology_model_name(network), "artree") == 0
@@ -220,7 +241,8 @@ int counted_network(topology_model **out, topology_model *network)
     const config_key *keys = network->config.kind->keys;
     for (int i = 0; i < config_count(keys); i++)
         topology_config_set(&config, keys[i].name, network->config.value[i]);
-    int status = counted_model_create(out, network, topology_config_get(&config, "strength"));
+    topology_config_set(&config, "tables", MIXED_SHARE);
+    int status = add_counts(out, network, &config, threads);
     if (!status)
         (*out)->config = config;
     return status;

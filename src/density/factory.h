@@ -42,10 +42,11 @@ topology_config artree_config(int hidden);
 topology_config sbn_config(double floor);
 branch_config lognormal_config(int hidden);
 
-/* A network of one of these two kinds, together with the counts of a sample: kinds
- * "artreeformer-counts" and "artree-counts" (counted/counted_model.h), to be filled by
- * topology_model_fit_begin. It takes the network over, whether or not this succeeds. */
-int counted_network(topology_model **out, topology_model *network);
+/* A network of one of these two kinds, mixed with a subsplit network (counted/mixed_model.h),
+ * together with the counts of a sample: kinds "artreeformer-counts" and "artree-counts"
+ * (counted/counted_model.h), to be filled by topology_model_fit_begin. It takes the network over,
+ * whether or not this succeeds. threads is borrowed and may be NULL. */
+int counted_network(topology_model **out, topology_model *network, pool *threads);
 
 /* The branch model that belongs to a kind of topology model: its row in a table, and its
  * configuration with branch_hidden_dim. */

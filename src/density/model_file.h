@@ -5,7 +5,8 @@
  * `ema.tree.`. Models whose tables follow from trees have these there too, under `tree.`: the
  * clades, root splits, parents and pairs of an "sbn" with their probabilities (density/sbn), the
  * clades and splits of "ccd0", "ccd1" and "ccd2" with their weights (density/clade), the trees of
- * the sample with their counts of "artreeformer-counts" and "artree-counts" (density/counted).
+ * the sample with their counts of "artreeformer-counts" and "artree-counts" (density/counted), and
+ * the tables of an "sbn" too if their `tables` is above 0.
  * Metadata (all
  * strings):
  *

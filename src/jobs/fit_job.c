@@ -27,8 +27,9 @@ struct fit_job {
     fit_settings set;
     const tree_set *data;
     const tree_set *truth; /* NULL: none */
-    fit_result found;      /* at the last comparison with the truth */
-    double *log_q;         /* [distinct trees] for looking; NULL if training does not stop early */
+    pool *threads;
+    fit_result found; /* at the last comparison with the truth */
+    double *log_q;    /* [distinct trees] for looking; NULL if training does not stop early */
     job_parts parts;
 };
 
@@ -76,7 +77,8 @@ static int measure_outside(fit_job *j)
     return status;
 }
 
-/* Once the network is trained, the model is the network with the counts of the sample. */
+/* Once the network is trained, the model is the network with the tables and counts of the sample.
+ */
 static int add_counts(fit_job *j)
 {
     const tree_set *t = j->data;
@@ -88,7 +90,7 @@ static int add_counts(fit_job *j)
         status = measure_outside(j);
     if (status || !j->set.counts)
         return status;
-    status = counted_network(&both, j->parts.trees);
+    status = counted_network(&both, j->parts.trees, j->threads);
     j->parts.trees = both;
     if (!status)
         status = topology_model_fit_begin(both, t->decision, t->weight, t->count);
@@ -188,6 +190,7 @@ int fit_job_create(fit_job **out, const tree_set *trees, const tree_set *truth,
     j->set = *settings;
     j->data = trees;
     j->truth = truth && truth->count ? truth : NULL;
+    j->threads = threads;
     j->found.has_truth = j->truth != NULL;
     j->found.outside = (double)NAN;
     int status = make_run(j, threads);

@@ -213,6 +213,8 @@ static int model_fit_begin(topology_model *m, const int32_t *decision, const dou
         add_tree(c, decision + i * (size_t)(m->n_taxa - 3), weight[i] / sum * observations);
     c->observations = observations;
     c->is_settled = false;
+    if (!status && topology_model_can(c->network, TOPOLOGY_TABLES))
+        status = topology_model_fit_begin(c->network, decision, weight, count);
     return status;
 }
 
@@ -234,7 +236,7 @@ static int model_save(const topology_model *m, safetensors *s)
         status = safetensors_add(s, COUNTS, TENSOR_F64, 1, (size_t[]){trees}, c->count);
     if (!status)
         status = safetensors_add(s, OBSERVATIONS, TENSOR_F64, 1, (size_t[]){1}, &c->observations);
-    return status;
+    return status ? status : topology_model_save_structure(c->network, s);
 }
 
 static int refuse(diag *d, diag_place place, const char *name, const char *what)
@@ -285,7 +287,7 @@ static int model_load(topology_model *m, safetensors *s, diag_place place, diag 
         return refuse(d, place, OBSERVATIONS, "is less than the counts, or too large");
     c->observations = *observations;
     c->is_settled = false;
-    return status;
+    return status ? status : topology_model_load_structure(c->network, s, place, d);
 }
 
 static void model_changed(topology_model *m)

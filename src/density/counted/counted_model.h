@@ -38,13 +38,14 @@
 #include "density/topology_model.h"
 
 /* k above. Measured in docs/decisions/fit.md. */
-#define COUNTED_STRENGTH 4.0
+#define COUNTED_STRENGTH 16.0
 
 enum { COUNTED_TREES = 20000 };
 
-/* A model around a network that may be new, or trained; it is empty until fit_begin or
- * load_structure. The network is owned from here on, whether or not this succeeds; the two share
- * their parameters. There is nothing to be done after fit_begin: fit_step says so. */
+/* A model around a network that may be new, or trained, or a mixture of such a network with tables
+ * (mixed_model.h), which are filled with it; it is empty until fit_begin or load_structure. The
+ * network is owned from here on, whether or not this succeeds; the two share their parameters.
+ * There is nothing to be done after fit_begin: fit_step says so. */
 int counted_model_create(topology_model **out, topology_model *network, double strength);
 
 /* How many trees a sample has, from the weights [count] of its distinct trees, which files round to
