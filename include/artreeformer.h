@@ -317,8 +317,9 @@ typedef struct art_fit_settings {
     int64_t average_from; /* step at which it begins */
     double cooling; /* of networks: share of the steps, the last ones, over which the rate falls to
                        0, 0 to 1; 0: it does not */
-    int counts; /* of networks: 1: the model is the network together with the counts of the sample,
-                   which say more about trees that were sampled often; 0: the network alone */
+    int counts; /* of networks: 1: the model is the network mixed with a subsplit network, together
+                   with the counts of the sample, which say more about trees that were sampled
+                   often; 0: the network alone */
     enum art_density density; /* steps to average_from are of networks and of ART_SBN_SGA, which the
                                  program has 200,000 steps for, a rate of 0.001 that falls every
                                  20,000 steps, and no average */

@@ -158,8 +158,9 @@ static const option SMOOTH_OPTIONS[] = {
 
 static const option COUNT_OPTIONS[] = {
     OPTION_CHOICE(count_settings, counts, "--counts", EXPERT, "use|ignore",
-                  "use: the model is the network together with the counts of the sample, which "
-                  "say more about trees that were sampled often; ignore: the network alone"),
+                  "use: the model is the network mixed with a subsplit network, together with the "
+                  "counts of the sample, which say more about trees that were sampled often; "
+                  "ignore: the network alone"),
     OPTION_END,
 };
 
@@ -388,8 +389,8 @@ static void say_end(session *s, const fit_result *f)
     if (f->observations > 0)
         log_info(
             &s->log,
-            "the model is the network together with the counts of the %.0f trees of the sample; "
-            "none was held out",
+            "the model is the network, mixed with a subsplit network, together with the counts of "
+            "the %.0f trees of the sample; none was held out",
             f->observations);
 }
 
