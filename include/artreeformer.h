@@ -270,7 +270,8 @@ ART_API int art_infer(art_model **out, const art_alignment *a, const char *model
 
 typedef struct art_evidence {
     double log_evidence;    /* art_model_evidence: mean over repeats of the log of the mean weight;
-                               art_model_answer: log of the mean of all weights */
+                               art_model_answer: log of the mean of all weights, NaN where branch
+                               lengths could not be integrated out */
     double log_evidence_sd; /* of the log of the mean weight, over repeats; NaN for one repeat */
     double log_evidence_se; /* both NaN where they are not earned: the run has not converged, or
                                Pareto k is 0.7 or more */
