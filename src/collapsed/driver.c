@@ -1,46 +1,16 @@
 #include "collapsed/driver.h"
 
 #include "artreeformer.h"
-#include "base/format.h"
 #include "base/host.h"
 #include "base/mem.h"
-#include "base/interrupt.h"
 #include "collapsed/chain_starts.h"
 #include "collapsed/chain_verdict.h"
-#include "collapsed/parameter_stage.h"
+#include "collapsed/driver_progress.h"
 #include "collapsed/run_facts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct collapsed_run {
-    run base;
-    collapsed_problem problem;
-    collapsed_settings set;
-    parameter_stage *parameters; /* NULL when it is done, or if there are none */
-    bool centre_reported;
-    rounds *rounds;
-    final_sampling *final; /* NULL during the rounds */
-    chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
-    chain_answer *answer;  /* NULL before the chains have ended */
-    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well */
-    chain_check check;     /* once it is finished */
-    int chains_reported;   /* rounds of the chains, of one kind or the other */
-    int reported;          /* rounds */
-    bool way_reported;     /* in this session */
-    double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
-    double value;          /* log evidence by the table's sum; NaN at first */
-    bool is_cut;           /* the time limit ended the rounds, or passes that would have followed */
-    bool is_late;          /* it is past the limit */
-    bool finish_now;
-    interrupt stop; /* of the work of a stage: its share of a time limit */
-} collapsed_run;
-
-static const char *const STAGE[] = {"exploring", "weighing",  "fitting",
-                                    "drawing",   "polishing", "done"};
-static const char *const UNIT[] = {"trees", "trees", "steps", "draws", "steps", ""};
 
 static bool is_near_limit(const collapsed_run *c, double reserve)
 {
@@ -299,125 +269,6 @@ static int advance(run *r, diag *d)
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
 }
 
-static void rounds_progress(const collapsed_run *c, run_progress *out)
-{
-    const rounds *r = c->rounds;
-    const bool fits = r->stage == ROUNDS_FIT || r->stage == ROUNDS_POLISH;
-    char trees[FORMAT_ITEMS];
-    out->stage = STAGE[r->stage];
-    out->unit = UNIT[r->stage];
-    out->done = fits                      ? (double)network_fit_steps(&r->fit)
-                : r->stage == ROUNDS_DRAW ? (double)r->looked
-                                          : (double)r->table.count;
-    out->total = r->stage == ROUNDS_FIT    ? (double)(r->fit.before + r->set.fit.steps)
-                 : r->stage == ROUNDS_DRAW ? r->set.rounds.draws
-                                           : 0;
-    if (fits && isfinite(r->fit.fit_kl))
-        snprintf(out->detail, sizeof out->detail, "%.4f nats from the table", r->fit.fit_kl);
-    else
-        snprintf(out->detail, sizeof out->detail, "round %d", r->n_rounds + 1);
-    snprintf(out->place, sizeof out->place, "round %d, %s, %s", r->n_rounds + 1, STAGE[r->stage],
-             format_items(trees, sizeof trees, r->table.count, "tree", "trees"));
-}
-
-static void final_progress(const collapsed_run *c, run_progress *out)
-{
-    const final_sampling *f = c->final;
-    const bool fits = f && f->stage != FINAL_PASSES;
-    char draws[FORMAT_ITEMS];
-    out->is_done = f && f->stage == FINAL_DONE;
-    out->stage = fits ? "fitting branch lengths" : "evidence";
-    out->unit = fits ? "steps" : "draws";
-    if (fits && f->trainer)
-        out->done = (double)f->trainer->step;
-    else if (f && !fits)
-        out->done = tree_sampler_draws(f->sampler);
-    out->total = fits ? (double)c->set.final.length_steps : 0;
-    if (f && !fits)
-        snprintf(out->detail, sizeof out->detail, "standard error %.4f (target %.4f)",
-                 tree_sampler_error(f->sampler), c->set.error);
-    if (fits)
-        snprintf(out->place, sizeof out->place, "step %.0f of %.0f of fitting branch lengths",
-                 out->done, out->total);
-    else
-        snprintf(out->place, sizeof out->place, "final sampling, %s",
-                 format_items(draws, sizeof draws, (uint64_t)out->done, "draw", "draws"));
-}
-
-/* Chains of either kind. */
-static void blocks_progress(run_progress *out, int64_t blocks, int64_t wanted, int n_rounds,
-                            const chain_round *last, double asdsf)
-{
-    out->stage = "chains";
-    out->unit = "blocks";
-    out->done = (double)blocks;
-    out->total = (double)wanted;
-    if (last)
-        snprintf(out->detail, sizeof out->detail,
-                 "split frequencies of the chains differ by %.3f (target %.3f)", last->asdsf,
-                 asdsf);
-    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", n_rounds + 1,
-             (long long)blocks, format_noun((uint64_t)blocks, "block", "blocks"));
-}
-
-static void chains_progress(const collapsed_run *c, run_progress *out)
-{
-    const chain_stage *s = c->chains;
-    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, chain_stage_last(s), s->set.asdsf);
-}
-
-static void joint_progress(const collapsed_run *c, run_progress *out)
-{
-    const joint_stage *s = c->joint;
-    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, joint_stage_last(s), s->set.asdsf);
-    out->is_done = s->is_done;
-}
-
-static void answer_progress(const collapsed_run *c, run_progress *out)
-{
-    const chain_answer *a = c->answer;
-    const bool draws = !a || a->stage == CHAIN_ANSWER_DRAWS;
-    out->is_done = a && a->stage == CHAIN_ANSWER_DONE;
-    out->stage = draws ? "evidence" : "branch lengths";
-    out->unit = draws ? "draws" : "trees";
-    out->done = !a ? 0 : draws ? (double)a->n_draws : (double)a->next;
-    out->total = draws ? 0 : (double)a->n_picks;
-    if (a && a->n_draws)
-        snprintf(out->detail, sizeof out->detail, "standard error %.4f (target %.4f)",
-                 chain_answer_error(a), c->set.error);
-    snprintf(out->place, sizeof out->place, "%s, %.0f %s", out->stage, out->done, out->unit);
-}
-
-static void parameters_progress(const collapsed_run *c, run_progress *out)
-{
-    const parameter_stage *s = c->parameters;
-    out->stage = "fitting the substitution model";
-    out->unit = "trees";
-    out->done = s->climbs + s->has_first;
-    out->total = 1 + parameter_stage_climbs(c->problem.posterior->n_taxa);
-    out->is_resumable = false;
-    snprintf(out->place, sizeof out->place, "fitting the substitution model, %.0f tree%s",
-             out->done, out->done == 1 ? "" : "s");
-}
-
-static void progress(const run *r, run_progress *out)
-{
-    const collapsed_run *c = (const collapsed_run *)r;
-    *out = (run_progress){.value = c->value, .is_resumable = true, .is_cut = c->is_cut};
-    if (c->parameters)
-        parameters_progress(c, out);
-    else if (c->joint)
-        joint_progress(c, out);
-    else if (c->chains && !c->chains->is_done)
-        chains_progress(c, out);
-    else if (c->chains)
-        answer_progress(c, out);
-    else if (c->rounds->stage == ROUNDS_DONE)
-        final_progress(c, out);
-    else
-        rounds_progress(c, out);
-}
-
 static posterior_way way_of(const collapsed_run *c)
 {
     return c->joint ? WAY_JOINT : c->chains ? WAY_CHAINS : WAY_TABLE;
@@ -559,7 +410,7 @@ static void free_run(run *r)
     free(c);
 }
 
-static const run_ops OPS = {advance, progress, report, fields, finish_now, free_run};
+static const run_ops OPS = {advance, driver_progress, report, fields, finish_now, free_run};
 
 int collapsed_run_create(run **out, const collapsed_problem *problem,
                          const collapsed_settings *settings, pool *threads)
