@@ -32,8 +32,9 @@ static double final_reserve(const collapsed_run *c)
 static double closing_reserve(const collapsed_run *c)
 {
     const limit_settings *set = &c->set.limit;
-    const double seconds = set->closing_seconds + set->closing_taxon * c->problem.posterior->n_taxa;
-    return fmin(seconds, set->closing_share * c->base.time_limit);
+    const double limit = c->base.time_limit;
+    return fmin(set->closing_seconds, set->closing_share * limit) +
+           fmin(set->closing_taxon * c->problem.posterior->n_taxa, set->taxon_share * limit);
 }
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */

@@ -192,8 +192,9 @@ static const limit_settings LIMIT = {
     .answer_measured = 0.5,
     .measured_trees = 16,
     .closing_seconds = 2,
+    .closing_share = 0.03,
     .closing_taxon = 0.005,
-    .closing_share = 0.1,
+    .taxon_share = 0.1,
 };
 
 collapsed_settings collapsed_defaults(uint64_t seed)

@@ -276,9 +276,10 @@ typedef struct limit_settings {
     double answer_most;     /* .. and this at most, .. */
     double answer_measured; /* .. or this, where the cost of a pass was measured, .. */
     size_t measured_trees;  /* .. on so many trees at least */
-    double closing_seconds; /* kept for summaries and files, .. */
+    double closing_seconds; /* kept for summaries and files, but .. */
+    double closing_share;   /* .. no more than this share of the limit, .. */
     double closing_taxon;   /* .. and seconds for each taxon, but .. */
-    double closing_share;   /* .. no more than this share of the limit */
+    double taxon_share;     /* .. no more than this share */
 } limit_settings;
 
 typedef struct collapsed_settings {
