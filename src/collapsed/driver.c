@@ -145,38 +145,42 @@ static int create_chains(collapsed_run *c)
                               c->rounds->team, c->rounds->threads);
 }
 
-static int start_chains(void *stage, const int32_t *decision, const double *length)
-{
-    return chain_stage_start(stage, decision, length);
-}
-
-static int start_joint(void *stage, const int32_t *decision, const double *length)
-{
-    return joint_stage_start(stage, decision, length);
-}
-
 static int create_joint(collapsed_run *c)
 {
     return joint_stage_create(&c->joint, c->problem.posterior, &c->set.joint, c->set.seed,
                               c->rounds->threads);
 }
 
+/* Chains and checkpoints do without the search and its table: their memory is for the chains. */
+static void release_search(collapsed_run *c)
+{
+    tree_table_clear(&c->rounds->table);
+    tree_search_release(c->rounds->search);
+}
+
+static int start_chains(void *context, const int32_t *decision, const double *length)
+{
+    collapsed_run *c = context;
+    release_search(c);
+    const int status = create_chains(c);
+    return status ? status : chain_stage_start(c->chains, decision, length);
+}
+
+static int start_joint(void *context, const int32_t *decision, const double *length)
+{
+    collapsed_run *c = context;
+    release_search(c);
+    const int status = create_joint(c);
+    return status ? status : joint_stage_start(c->joint, decision, length);
+}
+
 static int begin_chains(collapsed_run *c)
 {
     const bool is_joint = c->problem.posterior->n_taxa > c->set.joint.taxa;
-    const tree_table *t = &c->rounds->table;
-    const double window = c->set.route.window;
-    int status = is_joint ? create_joint(c) : create_chains(c);
-    if (!status && is_joint)
-        status = chain_starts(t, window, c->set.joint.chains, start_joint, c->joint);
-    else if (!status)
-        status = chain_starts(t, window, c->set.chains.chains, start_chains, c->chains);
     c->way_reported = false;
-    if (!status) { /* chains and checkpoints do without */
-        tree_table_clear(&c->rounds->table);
-        tree_search_release(c->rounds->search);
-    }
-    return status;
+    return chain_starts(&c->rounds->table, c->set.route.window,
+                        is_joint ? c->set.joint.chains : c->set.chains.chains,
+                        is_joint ? start_joint : start_chains, c);
 }
 
 /* Whether the chains have shown that their target is not well defined. */
