@@ -131,7 +131,7 @@ static void print_values(const work *w, double spent)
 
 static int run_joint(work *w, double limit)
 {
-    static const char *const kinds[] = {"lengths", "resolutions", "subtrees"};
+    static const char *const kinds[] = {"lengths", "resolutions", "subtrees", "parameters"};
     joint_chain *c;
     int status = joint_chain_create(&c, &w->problem, &w->joint_set);
     if (status)
@@ -276,7 +276,10 @@ int main(int argc, char **argv)
         status = fitted_tree_init(&w.start, &w.problem);
     if (!status) {
         printf("data\t%d taxa, %zu patterns\n", w.problem.n_taxa, w.problem.n_patterns);
-        w.joint_set = (joint_settings){w.set.block, w.set.walk, w.set.subtrees, w.set.radius};
+        w.joint_set = (joint_settings){.block = w.set.block,
+                                       .walk = w.set.walk,
+                                       .subtrees = w.set.subtrees,
+                                       .radius = w.set.radius};
         status = run_all(&w, strtod(argv[3], NULL));
     }
     for (size_t i = 0; i < d.count && status; i++)

@@ -222,7 +222,7 @@ typedef struct joint_stage_settings {
     int taxa;             /* with more taxa, from the beginning; with fewer .. */
     int64_t trial_blocks; /* .. once the other chains have made so many blocks each .. */
     double returned; /* .. and more than this share of them did not stand (docs/chain.md): their
-                        target is then not well defined. Measured: 0.00 to 0.04 on good data,
+                        target is then not well defined. Measured: 0.00 to 0.14 on good data,
                         0.7 on 354.phy */
     int chains;      /* two at least */
     int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
