@@ -77,9 +77,9 @@ void joint_verdict(verdict *v, const chain_round *last, const collapsed_settings
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
     verdict_warn(v, false,
-                 "There is no log marginal likelihood: the branch lengths of so many nearly equal "
-                 "sequences cannot be integrated out reliably. Probabilities of splits, branch "
-                 "lengths and parameters do not need it.");
+                 "There is no log marginal likelihood: with so many branches, or so many that the "
+                 "data leave open, lengths cannot be integrated out reliably. Probabilities of "
+                 "splits, branch lengths and parameters do not need it.");
     v->has_evidence_error = false;
 }
 
