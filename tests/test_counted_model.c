@@ -47,14 +47,19 @@ static topology_config config_of(int v)
     return c;
 }
 
+static void sample(int32_t decision[SAMPLED * N], double weight[SAMPLED], int n_taxa)
+{
+    for (int i = 0; i < SAMPLED; i++) {
+        sampled_tree(decision + (ptrdiff_t)i * (n_taxa - 3), i, n_taxa);
+        weight[i] = COUNT[i] / OBSERVED;
+    }
+}
+
 static int fill(topology_model *m)
 {
     int32_t decision[SAMPLED * N];
     double weight[SAMPLED];
-    for (int i = 0; i < SAMPLED; i++) {
-        sampled_tree(decision + (ptrdiff_t)i * (m->n_taxa - 3), i, m->n_taxa);
-        weight[i] = COUNT[i] / OBSERVED;
-    }
+    sample(decision, weight, m->n_taxa);
     return topology_model_fit_begin(m, decision, weight, SAMPLED);
 }
 
@@ -103,14 +108,16 @@ static void score_prior(double log_r[TREES], const topology_model *m, const int3
     const double share = topology_config_get(&m->config, "tables");
     topology_model *net = alone(m), *tables;
     const topology_config c = topology_config_default(topology_kind_find(TOPOLOGY_KINDS, "sbn"));
-    double own[TREES], objective;
+    double own[TREES], weight[SAMPLED], objective;
+    int32_t trees[SAMPLED * N]; /* borrowed until the fit is done */
     bool is_done = false;
     check_status(topology_model_score(net, log_r, decision, TREES));
     topology_model_free(net);
     if (share == 0)
         return;
     check_status(topology_model_create(&tables, &c, TAXA, NULL));
-    check_status(fill(tables));
+    sample(trees, weight, TAXA);
+    check_status(topology_model_fit_begin(tables, trees, weight, SAMPLED));
     while (!is_done)
         check_status(topology_model_fit_step(tables, &objective, &is_done));
     check_status(topology_model_score(tables, own, decision, TREES));
