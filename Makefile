@@ -53,7 +53,7 @@ asan:
 # takes a pool has a test in which it must give the same bits on any number of threads.
 THREADED = pool input signals resume simulate:threads* optim:*threads* branch:*threads* blend:threads* \
 	likelihood:threads* parsimony:threads* parsimony_search:threads* artreeformer:threads* artree:threads* search:threads* rounds:threads* \
-	topology_evidence:teams tree_optimum:threads* evaluate:many_trees chain_answer:threads* chain:*threads*
+	topology_evidence:teams tree_optimum:threads* evaluate:many_trees chain_answer:threads* chain:*threads* joint_stage:goes_on*
 
 tsan:
 	@$(MAKE) test BUILD=build-tsan CMAKE_FLAGS=-DART_SANITIZE=thread T="$(or $(T),$(THREADED))"
