@@ -168,8 +168,12 @@ static int run_blocks(chain_stage *s, const interrupt *stop)
 {
     const int64_t left = s->wanted - s->blocks, most = piece_blocks(s);
     const int64_t now = left < most ? left : most;
-    int status = tree_chains_run(s->chains, now, keep_state, s, stop);
-    s->blocks += now;
+    int status = ART_OK;
+    /* one by one: blocks that are cut short by a stop are no states worth keeping in numbers */
+    for (int64_t i = 0; i < now && !status && (i == 0 || !interrupt_is_due(stop)); i++) {
+        status = tree_chains_run(s->chains, 1, keep_state, s, stop);
+        s->blocks++;
+    }
     return status;
 }
 
