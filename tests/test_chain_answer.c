@@ -358,6 +358,29 @@ static void finishing_without_time(void **state)
     problem_free(&data);
 }
 
+/* Blocks that a stop cuts short do not become states by the hundred: a piece of work ends with the
+ * first. */
+static void a_stop_ends_the_piece(void **state)
+{
+    (void)state;
+    problem data = problem_random(8, 10, 1, 4);
+    const collapsed_settings set = quick();
+    bench b;
+    interrupt stop;
+    interrupt_init(&stop);
+    bench_init(&b, &data.alignment, &set, 1);
+    start(&b);
+    check_status(chain_stage_advance(b.chains, &stop)); /* not due: the whole round, here */
+    assert_int_equal(b.chains->blocks, set.chains.first_blocks);
+    check_status(chain_stage_advance(b.chains, &stop)); /* the round ends */
+    interrupt_ask(&stop);
+    check_status(chain_stage_advance(b.chains, &stop));
+    assert_int_equal(b.chains->blocks, set.chains.first_blocks + 1);
+    assert_int_equal(b.chains->states.count, set.chains.first_blocks + 1);
+    bench_free(&b);
+    problem_free(&data);
+}
+
 /* Trees that are as good as impossible are compared with each other. */
 static void trees_far_from_the_posterior(void **state)
 {
@@ -464,10 +487,15 @@ static void verdicts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_cases_are_exact),     cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(a_resumed_run_is_the_same), cmocka_unit_test(finishing_early),
-        cmocka_unit_test(finishing_without_time),    cmocka_unit_test(trees_far_from_the_posterior),
-        cmocka_unit_test(states_are_thinned),        cmocka_unit_test(verdicts),
+        cmocka_unit_test(small_cases_are_exact),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(a_resumed_run_is_the_same),
+        cmocka_unit_test(finishing_early),
+        cmocka_unit_test(finishing_without_time),
+        cmocka_unit_test(a_stop_ends_the_piece),
+        cmocka_unit_test(trees_far_from_the_posterior),
+        cmocka_unit_test(states_are_thinned),
+        cmocka_unit_test(verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

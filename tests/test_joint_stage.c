@@ -172,6 +172,28 @@ static void goes_on_the_same(void **state)
     bench_free(&b);
 }
 
+/* A block that a stop cuts short ends the piece of work. */
+static void a_stop_ends_the_piece(void **state)
+{
+    bench b;
+    interrupt stop;
+    (void)state;
+    bench_init(&b, "JC");
+    interrupt_init(&stop);
+    joint_stage *s = begin(&b, NULL);
+    check_status(joint_stage_advance(s, &stop)); /* not due: many blocks */
+    const int64_t before = s->blocks;
+    assert_true(before > 8 && before < b.set.first_blocks + 1);
+    if (before == b.set.first_blocks)
+        check_status(joint_stage_advance(s, &stop)); /* the round ends */
+    interrupt_ask(&stop);
+    check_status(joint_stage_advance(s, &stop));
+    assert_int_equal(s->blocks, before + 1);
+    assert_int_equal(s->states.count, before + 1);
+    joint_stage_free(s);
+    bench_free(&b);
+}
+
 /* Asked to finish, it ends its round at once, and has results. */
 static void finishes_early(void **state)
 {
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(posterior_is_exact),
         cmocka_unit_test(goes_on_the_same),
         cmocka_unit_test(finishes_early),
+        cmocka_unit_test(a_stop_ends_the_piece),
         cmocka_unit_test(bad_settings_and_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
