@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of all chains times taxa, patterns and rate categories, in a piece of work. */
-static const double PIECE_SIZE = 1e5;
-
 static int propose_jump(void *context, int32_t *decision, double *log_q, rng *r)
 {
     chain_stage *s = context;
@@ -155,18 +152,9 @@ static int make_proposal(chain_stage *s)
                                 s->set.chains);
 }
 
-/* Blocks in a piece of work, about half a second on two threads: by the size of the data, not by
- * the clock, so that the pieces are the same on every machine. */
-static int64_t piece_blocks(const chain_stage *s)
-{
-    const branch_posterior *p = s->problem;
-    const double size = (double)p->n_taxa * branch_posterior_work(p);
-    return 1 + (int64_t)(PIECE_SIZE / size);
-}
-
 static int run_blocks(chain_stage *s, const interrupt *stop)
 {
-    const int64_t left = s->wanted - s->blocks, most = piece_blocks(s);
+    const int64_t left = s->wanted - s->blocks, most = chain_piece_blocks(s->problem);
     const int64_t now = left < most ? left : most;
     int status = ART_OK;
     /* one by one: blocks that are cut short by a stop are no states worth keeping in numbers */

@@ -10,6 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Blocks of all chains times taxa, patterns and rate categories, in a piece of work. */
+static const double PIECE_SIZE = 1e5;
+
+int64_t chain_piece_blocks(const branch_posterior *p)
+{
+    return 1 + (int64_t)(PIECE_SIZE / (p->n_taxa * branch_posterior_work(p)));
+}
+
 int chain_states_init(chain_states *x, const branch_posterior *p, int n_chains,
                       const state_room *room, bool with_lengths)
 {

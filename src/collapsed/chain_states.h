@@ -66,6 +66,10 @@ static inline double chain_states_value(const chain_states *x, int chain, size_t
 /* Everything, as fields of a saved state. Load only into newly initialised ones. */
 void chain_states_fields(chain_states *x, saved_state *to);
 
+/* Blocks of every chain in a piece of work, about half a second on two threads: by the size of the
+ * data, not by the clock, so that the pieces are the same on every machine. */
+int64_t chain_piece_blocks(const branch_posterior *p);
+
 /* What a round of the chains showed. */
 typedef struct chain_round {
     double blocks;      /* of each chain, so far */

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks of all chains times taxa, patterns and rate categories, in a piece of work. */
-static const double PIECE_SIZE = 1e5;
-
 enum { BATCH = 64 }; /* states that are added to the posterior at a time */
 
 /* Steps of a block: fewer with many taxa, as each takes longer. */
@@ -126,12 +123,9 @@ static void keep_states(joint_stage *s)
     }
 }
 
-/* By the size of the data, not by the clock, so that the pieces are the same on every machine. */
 static int run_blocks(joint_stage *s)
 {
-    const branch_posterior *p = s->problem;
-    const double size = (double)p->n_taxa * branch_posterior_work(p);
-    const int64_t end = s->blocks + 1 + (int64_t)(PIECE_SIZE / size);
+    const int64_t end = s->blocks + chain_piece_blocks(s->problem);
     do {
         pool_run(s->threads, s->set.chains, run_block, s);
         for (int i = 0; i < s->set.chains; i++)
