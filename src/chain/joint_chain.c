@@ -60,7 +60,7 @@ struct joint_chain {
     partial_store store; /* [2 + most depth] */
     double *transition;  /* [2][transition] */
     subtree_place *place;
-    int n_places, most_places;
+    int n_places;
     int32_t *decision; /* [N-3] */
     double *length;    /* [nodes] */
     double *parameter; /* [p] z, .. */
@@ -126,7 +126,6 @@ int joint_chain_create(joint_chain **out, const branch_posterior *p, const joint
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
     int status;
     c->set = *set;
-    c->most_places = places_within(set->radius);
     if ((status = init_parameters(c, p)) ||
         (status = branch_solver_create(&c->solver, c->problem)) ||
         (status = local_fit_create(&c->fit, c->solver)) ||
@@ -137,7 +136,7 @@ int joint_chain_create(joint_chain **out, const branch_posterior *p, const joint
             goto out;
     status = ART_ERR_NOMEM;
     c->transition = mem_aligned(2 * p->total.transition, sizeof *c->transition);
-    c->place = mem_zeros((size_t)c->most_places, sizeof *c->place);
+    c->place = mem_zeros((size_t)places_within(set->radius), sizeof *c->place);
     c->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *c->decision);
     c->length = mem_zeros(nodes, sizeof *c->length);
     if (!c->transition || !c->place || !c->decision || !c->length)
@@ -291,16 +290,14 @@ static void fit_interchange(joint_chain *c, int32_t v, int which, double rest)
     fit_density(&c->density[1 + which], lower, upper, BRANCH_INTERNAL, rest);
 }
 
-/* One of `count` outcomes with probabilities proportional to exp(log_weight), and the log of the
- * sum of these. */
-static int choose(const double *log_weight, int count, double *log_sum, rng *r)
+/* One of `count` outcomes with probabilities proportional to exp(log_weight). */
+static int choose(const double *log_weight, int count, rng *r)
 {
     double top = -HUGE_VAL, sum = 0;
     for (int i = 0; i < count; i++)
         top = fmax(top, log_weight[i]);
     for (int i = 0; i < count; i++)
         sum += exp(log_weight[i] - top);
-    *log_sum = top + log(sum);
     double u = rng_uniform(r) * sum;
     for (int i = 0; i < count; i++)
         if ((u -= exp(log_weight[i] - top)) < 0)
@@ -315,17 +312,17 @@ static void visit(joint_chain *c, int32_t v, rng *r)
     const int count = topology_has_nni(&s->tree, v) ? RESOLUTIONS : 1;
     const joint_kind kind = count > 1 ? JOINT_RESOLUTION : JOINT_LENGTH;
     const double rest = rest_of(c, v), old = branch_x(c, v);
-    double log_weight[RESOLUTIONS], log_sum;
+    double log_weight[RESOLUTIONS];
     local_fit_need(c->fit, v, 0);
     local_fit_need(c->fit, v, 1);
     fit_density(&c->density[0], &s->down[v], branch_outside(s, v), place_of(c, v), rest);
-    for (int which = 0; which < count - 1; which++) {
+    if (count > 1)
         local_fit_around(c->fit, v);
+    for (int which = 0; which < count - 1; which++)
         fit_interchange(c, v, which, rest);
-    }
     for (int i = 0; i < count; i++)
         log_weight[i] = isfinite(c->density[i].log_weight) ? c->density[i].log_weight : -HUGE_VAL;
-    const int choice = choose(log_weight, count, &log_sum, r);
+    const int choice = choose(log_weight, count, r);
     length_density *from = &c->density[0], *to = &c->density[choice];
     const double x = to->mode + to->deviation * rng_normal(r), u = rng_uniform(r);
     c->counts.tried[kind]++;
@@ -551,14 +548,14 @@ static void put(joint_chain *c, const subtree_move *m, int to, double share)
 /* Draws one of the places that were scored. */
 static int draw_place(const joint_chain *c, rng *r)
 {
-    double score[MOST_NEAR], log_sum;
+    double score[MOST_NEAR];
     int number[MOST_NEAR], n = 0;
     for (int i = 0; i < c->n_places; i++)
         if (c->place[i].is_near) {
             score[n] = c->place[i].score;
             number[n++] = i;
         }
-    return number[choose(score, n, &log_sum, r)];
+    return number[choose(score, n, r)];
 }
 
 static void move_subtree(joint_chain *c, int32_t v, rng *r)
