@@ -33,8 +33,8 @@ static collapsed_settings quick(void)
 {
     collapsed_settings set = collapsed_defaults(5);
     set.sampler.sample = 100;
-    set.chains.first_blocks = 16;
-    set.chains.rounds = 4;
+    set.chains.rounds.first_blocks = 16;
+    set.chains.rounds.most = 4;
     set.chains.room.most = 64;
     set.chains.pilot_draws = 64;
     set.chains.error = 1e-9; /* all rounds */
@@ -91,7 +91,7 @@ static void bench_free(bench *b)
 /* A piece of work; whether there is more to do. */
 static bool advance(bench *b)
 {
-    if (!b->chains->is_done)
+    if (!b->chains->rounds.is_done)
         check_status(chain_stage_advance(b->chains, b->stop));
     else if (!b->answer)
         check_status(chain_answer_create(&b->answer, b->chains, &b->names, &b->set));
@@ -144,7 +144,7 @@ static void check_exact(const alignment *a, uint64_t seed)
     const double log_evidence = exact_posterior(exact, a, RATE);
     collapsed_settings set = quick();
     set.seed = seed;
-    set.chains.first_blocks = 64;
+    set.chains.rounds.first_blocks = 64;
     set.chains.room.most = 1024;
     bench b;
     result r;
@@ -170,11 +170,11 @@ static void check_exact(const alignment *a, uint64_t seed)
     }
     verdict v;
     verdict_init(&v);
-    chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, false);
+    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false);
     assert_int_equal(v.converged, v.asdsf <= set.judgement.asdsf); /* nothing else is amiss */
     set.judgement.asdsf = 0.05;                                    /* the chains are short */
     verdict_init(&v);
-    chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, false);
+    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false);
     assert_true(v.converged);
     posterior_free(&r.posterior);
     bench_free(&b);
@@ -308,7 +308,7 @@ static void finishing_early(void **state)
         for (int i = 0; i < pieces; i++)
             advance(&b);
         for (bool more = true; more;) {
-            chain_stage_finish_now(b.chains);
+            b.chains->rounds.finish_now = true;
             if (b.answer)
                 chain_answer_end_lengths(b.answer);
             more = advance(&b);
@@ -317,7 +317,7 @@ static void finishing_early(void **state)
         assert_true(isfinite(r.evidence.log_evidence));
         verdict v;
         verdict_init(&v);
-        chain_verdict(&v, &r.check, chain_stage_last(b.chains), &r.evidence, &set, true);
+        chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, true);
         if (pieces == 0)
             assert_false(v.converged); /* 16 states of each chain say nothing */
         posterior_free(&r.posterior);
@@ -342,7 +342,7 @@ static void finishing_without_time(void **state)
         start(&b);
         for (int i = 0; i < pieces; i++)
             advance(&b);
-        chain_stage_finish_now(b.chains);
+        b.chains->rounds.finish_now = true;
         b.stop = &stop;
         while (advance(&b))
             ;
@@ -371,12 +371,12 @@ static void a_stop_ends_the_piece(void **state)
     bench_init(&b, &data.alignment, &set, 1);
     start(&b);
     check_status(chain_stage_advance(b.chains, &stop)); /* not due: the whole round, here */
-    assert_int_equal(b.chains->blocks, set.chains.first_blocks);
+    assert_int_equal(b.chains->rounds.blocks, set.chains.rounds.first_blocks);
     check_status(chain_stage_advance(b.chains, &stop)); /* the round ends */
     interrupt_ask(&stop);
     check_status(chain_stage_advance(b.chains, &stop));
-    assert_int_equal(b.chains->blocks, set.chains.first_blocks + 1);
-    assert_int_equal(b.chains->states.count, set.chains.first_blocks + 1);
+    assert_int_equal(b.chains->rounds.blocks, set.chains.rounds.first_blocks + 1);
+    assert_int_equal(b.chains->states.count, set.chains.rounds.first_blocks + 1);
     bench_free(&b);
     problem_free(&data);
 }
@@ -418,11 +418,11 @@ static void states_are_thinned(void **state)
     bench b;
     bench_init(&b, &data.alignment, &set, 1);
     start(&b);
-    while (!b.chains->is_done)
+    while (!b.chains->rounds.is_done)
         check_status(chain_stage_advance(b.chains, NULL));
     const chain_states *x = &b.chains->states;
     assert_true(x->every >= 8 && x->count <= 16 && x->count >= 8);
-    assert_int_equal((int64_t)x->count, b.chains->blocks / x->every);
+    assert_int_equal((int64_t)x->count, b.chains->rounds.blocks / x->every);
     assert_true(chain_stage_fresh(b.chains) < x->count);
     bench_free(&b);
     problem_free(&data);

@@ -38,7 +38,7 @@ static void bench_init(bench *b, const char *model)
     b->set.chain.walk = 0.4;
     b->set.chain.subtrees = 0.5;
     b->set.chain.radius = 2;
-    b->set.rounds = 3;
+    b->set.rounds.most = 3;
 }
 
 static void bench_free(bench *b)
@@ -64,7 +64,7 @@ static joint_stage *begin(const bench *b, pool *threads)
 
 static void run_to_end(joint_stage *s)
 {
-    while (!s->is_done)
+    while (!s->rounds.is_done)
         check_status(joint_stage_advance(s, NULL));
 }
 
@@ -77,13 +77,13 @@ static void posterior_is_exact(void **state)
     double exact[TREES];
     (void)state;
     bench_init(&b, "JC");
-    b.set.first_blocks = 1000;
-    b.set.asdsf = 0; /* all rounds */
+    b.set.rounds.first_blocks = 1000;
+    b.set.rounds.asdsf = 0; /* all rounds */
     exact_posterior(exact, &b.data.a, RATE);
     joint_stage *s = begin(&b, NULL);
     run_to_end(s);
-    assert_int_equal(s->n_rounds, 3);
-    assert_int_equal(s->blocks, 4000);
+    assert_int_equal(s->rounds.count, 3);
+    assert_int_equal(s->rounds.blocks, 4000);
     check_status(joint_stage_finish(s, &b.names, ROWS, &e, &p));
     assert_true(isnan(e.log_evidence) && e.ess > 400);
     assert_int_equal(p.count, ROWS);
@@ -122,7 +122,7 @@ static void posterior_is_exact(void **state)
 static void check_same_states(const joint_stage *a, const joint_stage *b)
 {
     const chain_states *x = &a->states, *y = &b->states;
-    assert_int_equal(a->blocks, b->blocks);
+    assert_int_equal(a->rounds.blocks, b->rounds.blocks);
     assert_int_equal(x->count, y->count);
     for (int c = 0; c < x->n_chains; c++) {
         const size_t at = chain_states_at(x, c, 0);
@@ -134,7 +134,7 @@ static void check_same_states(const joint_stage *a, const joint_stage *b)
         assert_memory_equal(x->parameter + at * x->n_free, y->parameter + at * x->n_free,
                             x->count * x->n_free * sizeof *x->parameter);
     }
-    assert_memory_equal(a->round, b->round, sizeof a->round);
+    assert_memory_equal(a->rounds.round, b->rounds.round, sizeof a->rounds.round);
 }
 
 /* The same bytes on two threads, and after being saved and loaded in the middle of a round; states
@@ -145,13 +145,13 @@ static void goes_on_the_same(void **state)
     pool *threads;
     (void)state;
     bench_init(&b, "HKY+G4");
-    b.set.first_blocks = 64;
+    b.set.rounds.first_blocks = 64;
     b.set.room.least = b.set.room.most = 48;
     b.set.ess = 1e9;
     check_status(pool_create(&threads, 2));
     joint_stage *one = begin(&b, NULL), *two = begin(&b, threads), *loaded;
     check_status(joint_stage_create(&loaded, &b.problem, &b.set, 4, NULL));
-    while (one->blocks < 40)
+    while (one->rounds.blocks < 40)
         check_status(joint_stage_advance(one, NULL));
     saved_state file = {0};
     check_status(joint_stage_fields(one, &file));
@@ -182,13 +182,13 @@ static void a_stop_ends_the_piece(void **state)
     interrupt_init(&stop);
     joint_stage *s = begin(&b, NULL);
     check_status(joint_stage_advance(s, &stop)); /* not due: many blocks */
-    const int64_t before = s->blocks;
-    assert_true(before > 8 && before < b.set.first_blocks + 1);
-    if (before == b.set.first_blocks)
+    const int64_t before = s->rounds.blocks;
+    assert_true(before > 8 && before < b.set.rounds.first_blocks + 1);
+    if (before == b.set.rounds.first_blocks)
         check_status(joint_stage_advance(s, &stop)); /* the round ends */
     interrupt_ask(&stop);
     check_status(joint_stage_advance(s, &stop));
-    assert_int_equal(s->blocks, before + 1);
+    assert_int_equal(s->rounds.blocks, before + 1);
     assert_int_equal(s->states.count, before + 1);
     joint_stage_free(s);
     bench_free(&b);
@@ -202,12 +202,12 @@ static void finishes_early(void **state)
     evidence e;
     (void)state;
     bench_init(&b, "JC");
-    b.set.first_blocks = 100000;
+    b.set.rounds.first_blocks = 100000;
     joint_stage *s = begin(&b, NULL);
-    joint_stage_finish_now(s);
+    s->rounds.finish_now = true;
     run_to_end(s);
-    assert_int_equal(s->n_rounds, 1);
-    assert_true(s->states.count >= b.set.shortest && s->blocks < 100000);
+    assert_int_equal(s->rounds.count, 1);
+    assert_true(s->states.count >= b.set.rounds.shortest && s->rounds.blocks < 100000);
     check_status(joint_stage_finish(s, &b.names, ROWS, &e, &p));
     assert_int_equal(p.count, ROWS);
     posterior_free(&p);

@@ -40,8 +40,8 @@ static infer_settings quick(void)
     c->final.length_steps = 2;
     c->sampler.particles = 100;
     c->sampler.sample = 50;
-    c->chains.rounds = 2;
-    c->chains.first_blocks = 8;
+    c->chains.rounds.most = 2;
+    c->chains.rounds.first_blocks = 8;
     c->chains.pilot_draws = 16;
     c->answer.draws = 100;
     c->answer.passes = 1;
@@ -204,8 +204,8 @@ static void the_way_of_chains_with_lengths(void **state)
     story s;
     infer_settings plan = quick();
     plan.collapsed.route.table_taxa = plan.collapsed.joint.taxa = 7;
-    plan.collapsed.joint.first_blocks = 8;
-    plan.collapsed.joint.rounds = 2;
+    plan.collapsed.joint.rounds.first_blocks = 8;
+    plan.collapsed.joint.rounds.most = 2;
     tell(&s, &plan, MANY);
     check_both(&s);
     assert_string_equal(word(&s, "way"), "chains with branch lengths");
@@ -237,8 +237,8 @@ static void chains_hand_over(void **state)
     plan.collapsed.route.expansions = 20;
     plan.collapsed.joint.returned = -1; /* whatever the blocks do */
     plan.collapsed.joint.trial_blocks = 1;
-    plan.collapsed.joint.first_blocks = 8;
-    plan.collapsed.joint.rounds = 1;
+    plan.collapsed.joint.rounds.first_blocks = 8;
+    plan.collapsed.joint.rounds.most = 1;
     tell(&s, &plan, MANY);
     assert_string_equal(word(&s, "way"), "chains with branch lengths");
     expect(s.said, "The posterior is diffuse (after ");
@@ -269,7 +269,8 @@ static void rounds_of_chains_in_words(void **state)
 {
     (void)state;
     branch_posterior four = {.n_taxa = 4};
-    chain_stage stage = {.problem = &four, .set = {.asdsf = 0.01, .r_hat = 1.05, .error = 0.014}};
+    chain_stage stage = {.problem = &four,
+                         .set = {.rounds = {.asdsf = 0.01, .r_hat = 1.05}, .error = 0.014}};
     chain_round r = {.blocks = 512,
                      .asdsf = 0.016,
                      .r_hat = 1.002,

@@ -82,7 +82,7 @@ static size_t used_states(const chain_answer *a)
 /* Their effective number, by their splits. */
 static double effective_states(const chain_answer *a)
 {
-    const chain_round *last = chain_stage_last(a->chains);
+    const chain_round *last = chain_rounds_last(&a->chains->rounds);
     const double used = (double)used_states(a);
     return fmax(1, fmin(used, chain_round_ess(last) * used / last->states));
 }

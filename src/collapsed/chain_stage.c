@@ -49,9 +49,8 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
                        pool *threads)
 {
     *out = NULL;
-    if (set->chains < 2 || set->chains > CHAINS_MOST || set->rounds < 1 ||
-        set->rounds > CHAIN_ROUNDS_MOST || set->first_blocks < 8 || set->pilot_draws < 2 ||
-        set->room.most < 16)
+    if (set->chains < 2 || set->chains > CHAINS_MOST || !chain_rounds_are_valid(&set->rounds) ||
+        set->pilot_draws < 2 || set->room.most < 16)
         return ART_ERR_USAGE;
     chain_stage *s = mem_zeros(1, sizeof *s);
     if (!s)
@@ -65,7 +64,7 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     s->set.pilot_draws =
         scaled(set->pilot_draws, problem->n_taxa > set->jump_taxa ? 4 : set->least_pilots,
                problem->n_taxa, set, 2);
-    s->wanted = set->first_blocks;
+    s->rounds = chain_rounds_first(&set->rounds);
     s->guess_decision = mem_zeros((size_t)problem->n_taxa - 3, sizeof *s->guess_decision);
     s->guess_length = mem_zeros((size_t)problem->n_edges, sizeof *s->guess_length);
     s->pilot = mem_zeros((size_t)s->set.pilot_draws, sizeof *s->pilot);
@@ -113,11 +112,6 @@ int chain_stage_start(chain_stage *s, const int32_t *decision, const double *len
     return tree_chains_start_all(s->chains, decision, length);
 }
 
-void chain_stage_finish_now(chain_stage *s)
-{
-    s->finish_now = true;
-}
-
 double chain_stage_returned(const chain_stage *s)
 {
     double blocks = 0, returned = 0;
@@ -127,11 +121,6 @@ double chain_stage_returned(const chain_stage *s)
         returned += (double)n->returned;
     }
     return blocks > 0 ? returned / blocks : 0;
-}
-
-const chain_round *chain_stage_last(const chain_stage *s)
-{
-    return s->n_rounds ? &s->round[s->n_rounds - 1] : NULL;
 }
 
 static int keep_state(void *context, const chain_record *r)
@@ -154,13 +143,13 @@ static int make_proposal(chain_stage *s)
 
 static int run_blocks(chain_stage *s, const interrupt *stop)
 {
-    const int64_t left = s->wanted - s->blocks, most = chain_piece_blocks(s->problem);
+    const int64_t left = s->rounds.wanted - s->rounds.blocks, most = chain_piece_blocks(s->problem);
     const int64_t now = left < most ? left : most;
     int status = ART_OK;
     /* one by one: blocks that are cut short by a stop are no states worth keeping in numbers */
     for (int64_t i = 0; i < now && !status && (i == 0 || !interrupt_is_due(stop)); i++) {
         status = tree_chains_run(s->chains, 1, keep_state, s, stop);
-        s->blocks++;
+        s->rounds.blocks++;
     }
     return status;
 }
@@ -251,13 +240,17 @@ static bool has_fresh(const chain_stage *s)
     return s->proposal && s->states.count - chain_stage_fresh(s) >= s->states.count / 3;
 }
 
+bool chain_stage_is_enough(const chain_stage *s, const chain_round *r)
+{
+    return chain_round_agrees(r, &s->set.rounds) && r->error <= s->set.error;
+}
+
 static int end_round(chain_stage *s, const interrupt *stop)
 {
-    chain_round r = {.blocks = (double)s->blocks};
+    chain_round r = {.blocks = (double)s->rounds.blocks};
     bridge_estimate bridge = {.log_sum = NAN, .error = HUGE_VAL, .state_error = HUGE_VAL};
-    const bool is_last =
-        s->finish_now || s->n_rounds + 1 == s->set.rounds || s->blocks >= s->set.most_blocks;
-    int status = chain_states_compare(&r, &s->states, s->problem->n_taxa);
+    const bool is_last = chain_rounds_is_last(&s->rounds, &s->set.rounds);
+    int status = chain_round_compare(&r, &s->states, s->problem->n_taxa);
     if (!status && is_last && !has_fresh(s)) /* half of what counts is for the density */
         status = refit(s, s->states.count * 5 / 8, stop);
     if (!status && s->proposal)
@@ -266,23 +259,20 @@ static int end_round(chain_stage *s, const interrupt *stop)
     r.log_sum = bridge.log_sum;
     r.overlap = bridge.overlap;
     r.error = bridge.state_error;
-    s->is_done =
-        is_last || (r.asdsf <= s->set.asdsf && r.r_hat <= s->set.r_hat && r.error <= s->set.error);
-    if (!status && !s->is_done)
+    const bool is_enough = chain_stage_is_enough(s, &r);
+    if (!status && !is_last && !is_enough)
         status = refit(s, s->states.count, stop);
-    if (status)
-        return status;
-    s->round[s->n_rounds++] = r;
-    s->wanted = s->blocks * 2;
-    return ART_OK;
+    if (!status)
+        chain_rounds_end(&s->rounds, &s->set.rounds, &r, is_enough);
+    return status;
 }
 
 int chain_stage_advance(chain_stage *s, const interrupt *stop)
 {
-    if (s->is_done)
+    if (s->rounds.is_done)
         return ART_OK;
-    const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
-    return s->blocks < s->wanted && !is_over ? run_blocks(s, stop) : end_round(s, stop);
+    return chain_rounds_is_over(&s->rounds, &s->set.rounds, s->states.count) ? end_round(s, stop)
+                                                                             : run_blocks(s, stop);
 }
 
 static void counts_fields(chain_counts *n, saved_state *to)
@@ -344,11 +334,8 @@ static void chains_fields(chain_stage *s, saved_state *to)
 int chain_stage_fields(chain_stage *s, saved_state *to)
 {
     const size_t before = state_group(to, "chains");
-    state_bool(to, "is_done", &s->is_done);
-    state_int_in(to, "rounds", &s->n_rounds, 0, s->set.rounds);
+    chain_rounds_fields(&s->rounds, &s->set.rounds, to);
     state_int_in(to, "fits", &s->n_fits, 0, INT32_MAX);
-    state_i64_in(to, "made", &s->blocks, 0, INT64_MAX);
-    state_i64_in(to, "wanted", &s->wanted, 0, INT64_MAX);
     state_i64_in(to, "fit_block", &s->fit_block, 0, INT64_MAX);
     if (s->n_fits) {
         state_trees(to, "guess.decision", s->guess_decision, 1, s->problem->n_taxa);
@@ -358,7 +345,6 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
         length_guess_set(s->guess, s->guess_decision, s->guess_length);
     state_int_in(to, "pilots", &s->n_pilots, 0, s->set.pilot_draws);
     state_log_array(to, "pilot", s->pilot, (size_t)s->n_pilots, 1);
-    chain_round_fields(s->round, s->n_rounds, to);
     chains_fields(s, to);
     chain_states_fields(&s->states, to);
     s->n_fitted = state_rows(to, "fitted", s->n_fitted, s->states.n_decisions);
@@ -371,7 +357,7 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
         state_trees(to, "fitted", s->fitted, s->n_fitted, s->problem->n_taxa);
     if (state_loaded(to) && s->n_fitted)
         state_fail(to, make_proposal(s));
-    if (state_loaded(to) && s->is_done && !s->proposal)
+    if (state_loaded(to) && s->rounds.is_done && !s->proposal)
         state_refuse(to, "chains have ended without a density");
     state_group_end(to, before);
     return to->status;

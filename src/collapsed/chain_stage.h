@@ -5,7 +5,7 @@
  *     chain_stage *s;
  *     status = chain_stage_create(&s, &problem, &settings, seed, team, threads);
  *     status = chain_stage_start(s, decision, length);
- *     while (!s->is_done)
+ *     while (!s->rounds.is_done)
  *         status = chain_stage_advance(s);                a second of work, more or less
  *     ... s->states, s->proposal ...
  *     chain_stage_free(s);
@@ -17,9 +17,9 @@
  * density (jumps), which lead from one peak of the posterior to another; and the states of that
  * round, which the density has not seen, together with the pilot draws tell the sum of exp g over
  * all trees (bridge.h). Rounds end when the chains agree and that sum is known well enough, after
- * set.rounds of them, or after set.most_blocks blocks. The density of the last round stays the one
- * that was fitted before it; if that round was cut short, so that less than a third of all states
- * are new to it, it is fitted once more, to earlier states.
+ * set.rounds.most of them, or after set.rounds.most_blocks blocks. The density of the last round
+ * stays the one that was fitted before it; if that round was cut short, so that less than a third
+ * of all states are new to it, it is fitted once more, to earlier states.
  *
  * Everything that the next piece of work depends on is saved (chain_stage_fields), and is the same
  * on any number of threads. */
@@ -30,7 +30,7 @@
 #include "branch/length_guess.h"
 #include "chain/tree_chains.h"
 #include "collapsed/bridge.h"
-#include "collapsed/chain_states.h"
+#include "collapsed/chain_rounds.h"
 #include "collapsed/tree_proposal.h"
 #include "io/saved_state.h"
 
@@ -49,12 +49,7 @@ typedef struct chain_stage {
     int32_t *guess_decision; /* .. [N-3] where chain 0 was when the density was fitted .. */
     double *guess_length;    /* .. [E] */
     /* Where it is. */
-    bool is_done;
-    bool finish_now;
-    int n_rounds;
-    chain_round round[CHAIN_ROUNDS_MOST];
-    int64_t blocks;  /* made */
-    int64_t wanted;  /* at the end of the round */
+    chain_rounds rounds;
     int32_t *fitted; /* [n_fitted][N-3] the trees that the density was fitted to, .. */
     size_t n_fitted;
     int64_t fit_block; /* .. states up to this block .. */
@@ -76,9 +71,6 @@ int chain_stage_start(chain_stage *s, const int32_t *decision, const double *len
  * more pilot draws are made. */
 int chain_stage_advance(chain_stage *s, const interrupt *stop);
 
-/* The round ends with the blocks that there are, and no other follows. */
-void chain_stage_finish_now(chain_stage *s);
-
 /* The number of the first state of every chain that the density was not fitted to. */
 size_t chain_stage_fresh(const chain_stage *s);
 
@@ -88,11 +80,11 @@ size_t chain_stage_fresh(const chain_stage *s);
 int chain_stage_bridge(bridge_estimate *out, const chain_stage *s, const double *draw,
                        size_t n_draws, double planned);
 
+/* Whether a round shows all that is wanted. */
+bool chain_stage_is_enough(const chain_stage *s, const chain_round *r);
+
 /* The share of the blocks so far, of all chains, that did not stand (chain/tree_chain.h). */
 double chain_stage_returned(const chain_stage *s);
-
-/* The last round that has ended; NULL if there is none. */
-const chain_round *chain_stage_last(const chain_stage *s);
 
 /* Everything the next piece depends on, as fields of a saved state. Load only into a newly created
  * object; no start is needed then. */

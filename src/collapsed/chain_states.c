@@ -2,21 +2,11 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "chain/convergence.h"
 #include "tree/saved_trees.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Blocks of all chains times taxa, patterns and rate categories, in a piece of work. */
-static const double PIECE_SIZE = 1e5;
-
-int64_t chain_piece_blocks(const branch_posterior *p)
-{
-    return 1 + (int64_t)(PIECE_SIZE / (p->n_taxa * branch_posterior_work(p)));
-}
 
 int chain_states_init(chain_states *x, const branch_posterior *p, int n_chains,
                       const state_room *room, bool with_lengths)
@@ -111,64 +101,4 @@ void chain_states_fields(chain_states *x, saved_state *to)
         if (x->n_free)
             state_f64_array(to, name, x->parameter + at * x->n_free, x->count, x->n_free);
     }
-}
-
-int chain_states_compare(chain_round *r, const chain_states *x, int n_taxa)
-{
-    const size_t first = chain_states_first(x), each = x->count - first;
-    const size_t n_chains = (size_t)x->n_chains;
-    chain_trees *chain = mem_zeros(n_chains, sizeof *chain);
-    double *value = mem_zeros(n_chains * each, sizeof *value), sum = 0;
-    split_agreement found;
-    int status = chain && value ? ART_OK : ART_ERR_NOMEM;
-    for (size_t c = 0; c < n_chains && !status; c++) {
-        const double *own = x->value + chain_states_at(x, (int)c, first);
-        const double ess = series_ess(own, each);
-        memcpy(value + c * each, own, each * sizeof *value);
-        for (size_t i = 0; i < each; i++)
-            sum += own[i];
-        r->ess_values += isnan(ess) ? 1 : ess;
-        chain[c] = (chain_trees){chain_states_tree(x, (int)c, first), each};
-    }
-    if (!status)
-        status = split_agreement_of(&found, chain, n_chains, n_taxa);
-    if (!status) {
-        r->states = (double)each;
-        r->mean = sum / (double)(n_chains * each);
-        r->asdsf = found.splits ? found.average_deviation : 0;
-        r->largest = found.splits ? found.largest_deviation : 0;
-        r->r_hat = series_r_hat(value, n_chains, each);
-        r->ess_splits = fmin(r->ess_values, isnan(found.least_ess) ? HUGE_VAL : found.least_ess);
-        r->ess_between = isnan(found.between_ess) ? HUGE_VAL : found.between_ess;
-    }
-    free(chain);
-    free(value);
-    return status;
-}
-
-void chain_round_fields(chain_round *r, int n_rounds, saved_state *to)
-{
-    const struct {
-        const char *name;
-        double *first;
-    } column[] = {
-        {"blocks", &r->blocks},
-        {"states", &r->states},
-        {"mean", &r->mean},
-        {"asdsf", &r->asdsf},
-        {"largest", &r->largest},
-        {"r_hat", &r->r_hat},
-        {"ess_values", &r->ess_values},
-        {"ess_splits", &r->ess_splits},
-        {"ess_between", &r->ess_between},
-        {"log_sum", &r->log_sum},
-        {"overlap", &r->overlap},
-        {"error", &r->error},
-    };
-    for (size_t i = 0; i < sizeof column / sizeof column[0]; i++)
-        for (int k = 0; k < n_rounds; k++) {
-            char name[STATE_NAME];
-            snprintf(name, sizeof name, "round.%d.%s", k, column[i].name);
-            state_f64(to, name, (double *)((char *)column[i].first + (size_t)k * sizeof *r));
-        }
 }

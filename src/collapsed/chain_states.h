@@ -1,10 +1,8 @@
-/* chain_states.h: the states of several chains that are kept, thinned so that they fit into memory,
- * and what a comparison of the chains shows.
+/* chain_states.h: the states of several chains that are kept, thinned so that they fit into memory.
  *
  *     chain_states x;
  *     status = chain_states_init(&x, &problem, 4, &room);
  *     chain_states_keep(&x, &state);                 of every chain in turn, after every block
- *     status = chain_states_compare(&round, &x, n_taxa);
  *     chain_states_free(&x); */
 #ifndef COLLAPSED_CHAIN_STATES_H
 #define COLLAPSED_CHAIN_STATES_H
@@ -13,7 +11,7 @@
 #include "collapsed/settings.h"
 #include "io/saved_state.h"
 
-enum { CHAIN_ROUNDS_MOST = 24, CHAINS_MOST = 64 };
+enum { CHAINS_MOST = 64 };
 
 /* Of every chain as many. */
 typedef struct chain_states {
@@ -65,39 +63,5 @@ static inline double chain_states_value(const chain_states *x, int chain, size_t
 
 /* Everything, as fields of a saved state. Load only into newly initialised ones. */
 void chain_states_fields(chain_states *x, saved_state *to);
-
-/* Blocks of every chain in a piece of work, about half a second on two threads: by the size of the
- * data, not by the clock, so that the pieces are the same on every machine. */
-int64_t chain_piece_blocks(const branch_posterior *p);
-
-/* What a round of the chains showed. */
-typedef struct chain_round {
-    double blocks;      /* of each chain, so far */
-    double states;      /* kept of each chain, without the first quarter */
-    double mean;        /* of the values of these */
-    double asdsf;       /* average standard deviation of split frequencies between chains, and */
-    double largest;     /* the largest */
-    double r_hat;       /* of the values */
-    double ess_values;  /* effective number of states: by the series of the values, .. */
-    double ess_splits;  /* .. of the split for which it is smallest, if that is less .. */
-    double ess_between; /* .. and by the differences between the chains (convergence.h) */
-    /* With pilot draws of the density that was fitted before the round (bridge.h); NaN, 0 and
-     * infinity without any. */
-    double log_sum; /* log of the sum of exp g over all trees */
-    double overlap; /* of density and posterior */
-    double error;   /* part of the states in the standard error of log_sum */
-} chain_round;
-
-/* Fills what the states tell; the rest stays as it is. */
-int chain_states_compare(chain_round *r, const chain_states *x, int n_taxa);
-
-/* The effective number of trees that the states of a round are worth. */
-static inline double chain_round_ess(const chain_round *r)
-{
-    return r->ess_splits < r->ess_between ? r->ess_splits : r->ess_between;
-}
-
-/* The rounds so far. */
-void chain_round_fields(chain_round *round, int n_rounds, saved_state *to);
 
 #endif

@@ -186,7 +186,7 @@ static int begin_chains(collapsed_run *c)
 /* Whether the chains have shown that their target is not well defined. */
 static bool is_ill_defined(const collapsed_run *c)
 {
-    return !c->chains->is_done && c->chains->blocks >= c->set.joint.trial_blocks &&
+    return !c->chains->rounds.is_done && c->chains->rounds.blocks >= c->set.joint.trial_blocks &&
            chain_stage_returned(c->chains) > c->set.joint.returned;
 }
 
@@ -219,7 +219,7 @@ static int advance_joint(collapsed_run *c)
 {
     if (is_near_limit(c, closing_reserve(c)) || c->finish_now) {
         c->is_cut = true;
-        joint_stage_finish_now(c->joint);
+        c->joint->rounds.finish_now = true;
     }
     set_deadline(c, closing_reserve(c));
     return joint_stage_advance(c->joint, &c->stop);
@@ -230,12 +230,12 @@ static int advance_chains(collapsed_run *c)
     const bool is_late = is_near_limit(c, final_reserve(c));
     if (is_late || c->finish_now) {
         c->is_cut = true;
-        chain_stage_finish_now(c->chains);
+        c->chains->rounds.finish_now = true;
     }
     set_deadline(c, final_reserve(c));
     int status = chain_stage_advance(c->chains, &c->stop);
-    if (!status && c->chains->n_rounds)
-        c->value = chain_stage_last(c->chains)->log_sum -
+    if (!status && c->chains->rounds.count)
+        c->value = chain_rounds_last(&c->chains->rounds)->log_sum -
                    log_topologies(c->problem.posterior->n_taxa) +
                    branch_posterior_parameter_term(c->problem.posterior);
     return status;
@@ -270,7 +270,7 @@ static int advance(run *r, diag *d)
     if (c->chains && is_ill_defined(c))
         return begin_joint(c);
     if (c->chains)
-        return c->chains->is_done ? advance_answer(c) : advance_chains(c);
+        return c->chains->rounds.is_done ? advance_answer(c) : advance_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
 }
 
@@ -289,11 +289,15 @@ static void report_way(collapsed_run *c, run_report *out)
     way_words(out->text, r, way_of(c), r->finish_now);
 }
 
+/* NULL if there are no chains. */
+static const chain_rounds *chain_rounds_of(const collapsed_run *c)
+{
+    return c->joint ? &c->joint->rounds : c->chains ? &c->chains->rounds : NULL;
+}
+
 static int report_chains(collapsed_run *c, run_report *out)
 {
-    const chain_round *now =
-        c->joint ? &c->joint->round[c->chains_reported] : &c->chains->round[c->chains_reported];
-    c->chains_reported++;
+    const chain_round *now = &chain_rounds_of(c)->round[c->chains_reported++];
     if (c->joint)
         joint_round_words(out->text, c->chains_reported, now, c->joint);
     else
@@ -322,8 +326,8 @@ static int report(run *r, run_report *out)
         parameter_words(out->text, c->problem.posterior);
         return ART_OK;
     }
-    const int chain_rounds = c->joint ? c->joint->n_rounds : c->chains ? c->chains->n_rounds : 0;
-    if (c->chains_reported < chain_rounds)
+    const chain_rounds *chains = chain_rounds_of(c);
+    if (chains && c->chains_reported < chains->count)
         return report_chains(c, out);
     if (way_of(c) == WAY_TABLE && c->reported < c->rounds->n_rounds)
         return report_round(c, out);
@@ -352,16 +356,14 @@ static int chain_fields(collapsed_run *c, saved_state *s)
     }
     if (!s->status && has_joint)
         joint_stage_fields(c->joint, s);
-    if (state_loaded(s) && has_joint)
-        c->chains_reported = c->joint->n_rounds;
     if (!s->status && has_chains)
         chain_stage_fields(c->chains, s);
-    if (state_loaded(s) && has_answer && !(has_chains && c->chains->is_done))
+    if (state_loaded(s) && has_answer && !(has_chains && c->chains->rounds.is_done))
         state_refuse(s, "results of chains that have not ended");
     else if (state_loaded(s) && has_answer)
         state_fail(s, begin_answer(c));
-    if (state_loaded(s) && has_chains)
-        c->chains_reported = c->chains->n_rounds;
+    if (state_loaded(s) && chain_rounds_of(c))
+        c->chains_reported = chain_rounds_of(c)->count;
     if (!s->status && has_answer)
         chain_answer_fields(c->answer, s);
     return s->status;
@@ -485,8 +487,8 @@ static int finish_chains(collapsed_run *c, answer *out)
     int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
     verdict_init(&out->verdict);
     if (!status)
-        chain_verdict(&out->verdict, &c->check, chain_stage_last(c->chains), &out->evidence,
-                      &c->set, c->is_cut);
+        chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
+                      &out->evidence, &c->set, c->is_cut);
     return status;
 }
 
@@ -496,7 +498,7 @@ static int finish_joint(collapsed_run *c, answer *out)
     int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
                                     &out->evidence, &out->posterior);
     verdict_init(&out->verdict);
-    joint_verdict(&out->verdict, joint_stage_last(c->joint), &c->set);
+    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &c->set);
     return status;
 }
 

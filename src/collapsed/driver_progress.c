@@ -55,32 +55,30 @@ static void final_progress(const collapsed_run *c, run_progress *out)
 }
 
 /* Chains of either kind. */
-static void blocks_progress(run_progress *out, int64_t blocks, int64_t wanted, int n_rounds,
-                            const chain_round *last, double asdsf)
+static void blocks_progress(run_progress *out, const chain_rounds *x, double asdsf)
 {
+    const chain_round *last = chain_rounds_last(x);
     out->stage = "chains";
     out->unit = "blocks";
-    out->done = (double)blocks;
-    out->total = (double)wanted;
+    out->done = (double)x->blocks;
+    out->total = (double)x->wanted;
     if (last)
         snprintf(out->detail, sizeof out->detail,
                  "split frequencies of the chains differ by %.3f (target %.3f)", last->asdsf,
                  asdsf);
-    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", n_rounds + 1,
-             (long long)blocks, format_noun((uint64_t)blocks, "block", "blocks"));
+    snprintf(out->place, sizeof out->place, "chains, round %d, %lld %s", x->count + 1,
+             (long long)x->blocks, format_noun((uint64_t)x->blocks, "block", "blocks"));
 }
 
 static void chains_progress(const collapsed_run *c, run_progress *out)
 {
-    const chain_stage *s = c->chains;
-    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, chain_stage_last(s), s->set.asdsf);
+    blocks_progress(out, &c->chains->rounds, c->set.chains.rounds.asdsf);
 }
 
 static void joint_progress(const collapsed_run *c, run_progress *out)
 {
-    const joint_stage *s = c->joint;
-    blocks_progress(out, s->blocks, s->wanted, s->n_rounds, joint_stage_last(s), s->set.asdsf);
-    out->is_done = s->is_done;
+    blocks_progress(out, &c->joint->rounds, c->set.joint.rounds.asdsf);
+    out->is_done = c->joint->rounds.is_done;
 }
 
 static void answer_progress(const collapsed_run *c, run_progress *out)
@@ -118,7 +116,7 @@ void driver_progress(const run *r, run_progress *out)
         parameters_progress(c, out);
     else if (c->joint)
         joint_progress(c, out);
-    else if (c->chains && !c->chains->is_done)
+    else if (c->chains && !c->chains->rounds.is_done)
         chains_progress(c, out);
     else if (c->chains)
         answer_progress(c, out);

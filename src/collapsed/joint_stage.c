@@ -35,8 +35,8 @@ int joint_stage_create(joint_stage **out, const branch_posterior *problem,
                        const joint_stage_settings *set, uint64_t seed, pool *threads)
 {
     *out = NULL;
-    if (set->chains < 2 || set->chains > CHAINS_MOST || set->rounds < 1 ||
-        set->rounds > CHAIN_ROUNDS_MOST || set->first_blocks < 8 || set->room.most < 16)
+    if (set->chains < 2 || set->chains > CHAINS_MOST || !chain_rounds_are_valid(&set->rounds) ||
+        set->room.most < 16)
         return ART_ERR_USAGE;
     joint_stage *s = mem_zeros(1, sizeof *s);
     if (!s)
@@ -45,7 +45,7 @@ int joint_stage_create(joint_stage **out, const branch_posterior *problem,
     s->set = *set;
     s->seed = seed;
     s->threads = threads;
-    s->wanted = set->first_blocks;
+    s->rounds = chain_rounds_first(&set->rounds);
     s->chain = mem_zeros((size_t)set->chains, sizeof *s->chain);
     s->status = mem_zeros((size_t)set->chains, sizeof *s->status);
     s->length = mem_zeros((size_t)problem->n_edges, sizeof *s->length);
@@ -89,16 +89,6 @@ int joint_stage_start(joint_stage *s, const int32_t *decision, const double *len
     return status;
 }
 
-void joint_stage_finish_now(joint_stage *s)
-{
-    s->finish_now = true;
-}
-
-const chain_round *joint_stage_last(const joint_stage *s)
-{
-    return s->n_rounds ? &s->round[s->n_rounds - 1] : NULL;
-}
-
 /* ---- the chains ---- */
 
 static void run_block(void *context, int task, int worker)
@@ -115,7 +105,7 @@ static void keep_states(joint_stage *s)
         const joint_chain *c = s->chain[i];
         joint_chain_lengths(s->length, c);
         chain_states_keep(&s->states, &(kept_state){.chain = i,
-                                                    .block = s->blocks,
+                                                    .block = s->rounds.blocks,
                                                     .decision = joint_chain_decision(c),
                                                     .value = joint_chain_log_likelihood(c),
                                                     .length = s->length,
@@ -125,43 +115,41 @@ static void keep_states(joint_stage *s)
 
 static int run_blocks(joint_stage *s)
 {
-    const int64_t end = s->blocks + chain_piece_blocks(s->problem);
+    chain_rounds *x = &s->rounds;
+    const int64_t piece = x->blocks + chain_piece_blocks(s->problem);
+    const int64_t end = piece < x->wanted ? piece : x->wanted;
     do {
         pool_run(s->threads, s->set.chains, run_block, s);
         for (int i = 0; i < s->set.chains; i++)
             if (s->status[i])
                 return s->status[i];
-        s->blocks++;
+        x->blocks++;
         keep_states(s);
-    } while (s->blocks < end && s->blocks < s->wanted && !interrupt_is_due(s->stop));
+    } while (x->blocks < end && !interrupt_is_due(s->stop));
     return ART_OK;
 }
 
 bool joint_stage_is_enough(const joint_stage *s, const chain_round *r)
 {
-    return r->asdsf <= s->set.asdsf && r->r_hat <= s->set.r_hat && chain_round_ess(r) >= s->set.ess;
+    return chain_round_agrees(r, &s->set.rounds) && chain_round_ess(r) >= s->set.ess;
 }
 
 static int end_round(joint_stage *s)
 {
-    chain_round r = {.blocks = (double)s->blocks, .log_sum = NAN, .error = HUGE_VAL};
-    const int status = chain_states_compare(&r, &s->states, s->problem->n_taxa);
-    if (status)
-        return status;
-    s->is_done = s->finish_now || s->n_rounds + 1 == s->set.rounds ||
-                 s->blocks >= s->set.most_blocks || joint_stage_is_enough(s, &r);
-    s->round[s->n_rounds++] = r;
-    s->wanted = s->blocks * 2;
-    return ART_OK;
+    chain_round r = {.blocks = (double)s->rounds.blocks, .log_sum = NAN, .error = HUGE_VAL};
+    const int status = chain_round_compare(&r, &s->states, s->problem->n_taxa);
+    if (!status)
+        chain_rounds_end(&s->rounds, &s->set.rounds, &r, joint_stage_is_enough(s, &r));
+    return status;
 }
 
 int joint_stage_advance(joint_stage *s, const interrupt *stop)
 {
-    if (s->is_done)
+    if (s->rounds.is_done)
         return ART_OK;
     s->stop = stop;
-    const bool is_over = s->finish_now && s->states.count >= s->set.shortest;
-    return s->blocks < s->wanted && !is_over ? run_blocks(s) : end_round(s);
+    return chain_rounds_is_over(&s->rounds, &s->set.rounds, s->states.count) ? end_round(s)
+                                                                             : run_blocks(s);
 }
 
 /* ---- the posterior ---- */
@@ -210,7 +198,7 @@ static double share_met(const tree_set *trees, double states)
 int joint_stage_finish(const joint_stage *s, const taxa *names, int rows, evidence *e,
                        posterior *out)
 {
-    const chain_round *last = joint_stage_last(s);
+    const chain_round *last = chain_rounds_last(&s->rounds);
     const double states = last->states * s->set.chains, ess = fmin(chain_round_ess(last), states);
     int status = posterior_init(out, names, rows, ROWS_BY_WEIGHT, true, s->seed);
     if (!status && s->problem->free.n_free)
@@ -281,15 +269,11 @@ static void chain_fields(joint_stage *s, int i, saved_state *to)
 int joint_stage_fields(joint_stage *s, saved_state *to)
 {
     const size_t before = state_group(to, "joint");
-    state_bool(to, "is_done", &s->is_done);
-    state_int_in(to, "rounds", &s->n_rounds, 0, s->set.rounds);
-    state_i64_in(to, "made", &s->blocks, 0, INT64_MAX);
-    state_i64_in(to, "wanted", &s->wanted, 0, INT64_MAX);
-    chain_round_fields(s->round, s->n_rounds, to);
+    chain_rounds_fields(&s->rounds, &s->set.rounds, to);
     for (int i = 0; i < s->set.chains && !to->status; i++)
         chain_fields(s, i, to);
     chain_states_fields(&s->states, to);
-    if (state_loaded(to) && s->is_done && (!s->n_rounds || !s->states.count))
+    if (state_loaded(to) && s->rounds.is_done && (!s->rounds.count || !s->states.count))
         state_refuse(to, "chains have ended without a round");
     state_group_end(to, before);
     return to->status;

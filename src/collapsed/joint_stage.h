@@ -5,14 +5,13 @@
  *     joint_stage *s;
  *     status = joint_stage_create(&s, &problem, &settings, seed, threads);
  *     status = joint_stage_start(s, decision, length);
- *     while (!s->is_done)
+ *     while (!s->rounds.is_done)
  *         status = joint_stage_advance(s, NULL);                a second of work, more or less
  *     status = joint_stage_finish(s, names, rows, &evidence, &posterior);
  *     joint_stage_free(s);
  *
- * Work comes in rounds, each with as many blocks as all before. Rounds end when the chains agree
- * and are worth enough independent trees, after set.rounds of them, or after set.most_blocks
- * blocks. A quarter of every chain is left out of all results.
+ * Work comes in rounds (chain_rounds.h), until the chains agree and are worth enough independent
+ * trees. A quarter of every chain is left out of all results.
  *
  * Everything that the next piece of work depends on is saved (joint_stage_fields), and is the same
  * on any number of threads. */
@@ -21,7 +20,7 @@
 
 #include "base/pool.h"
 #include "chain/joint_chain.h"
-#include "collapsed/chain_states.h"
+#include "collapsed/chain_rounds.h"
 #include "results/posterior.h"
 #include "train/evidence.h"
 
@@ -35,12 +34,7 @@ typedef struct joint_stage {
     const interrupt *stop; /* of the piece of work under way */
     double *length;        /* [E] */
     chain_states states;
-    bool is_done;
-    bool finish_now;
-    int n_rounds;
-    chain_round round[CHAIN_ROUNDS_MOST];
-    int64_t blocks; /* made */
-    int64_t wanted; /* at the end of the round */
+    chain_rounds rounds;
 } joint_stage;
 
 /* Everything is borrowed. ART_ERR_USAGE for settings without sense. */
@@ -56,12 +50,6 @@ int joint_stage_start(joint_stage *s, const int32_t *decision, const double *len
 
 /* A piece of work. Blocks end with the step under way if stop is due; NULL is never due. */
 int joint_stage_advance(joint_stage *s, const interrupt *stop);
-
-/* The round ends with the blocks that there are, and no other follows. */
-void joint_stage_finish_now(joint_stage *s);
-
-/* The last round that has ended; NULL if there is none. */
-const chain_round *joint_stage_last(const joint_stage *s);
 
 /* Whether a round shows all that is wanted. */
 bool joint_stage_is_enough(const joint_stage *s, const chain_round *r);

@@ -120,18 +120,9 @@ json_t *round_json(const round_figures *r)
     return out;
 }
 
-static bool criteria_hold(const chain_round *r, const chain_stage_settings *set)
-{
-    return r->asdsf <= set->asdsf && r->r_hat <= set->r_hat && r->error <= set->error;
-}
-
-typedef struct limits {
-    double asdsf, r_hat;
-} limits;
-
 /* How far the chains agree after a round; more: what else is known. */
-static void agreement_words(char text[RUN_WORDS], int number, const chain_round *r, limits wanted,
-                            const char *more, bool is_enough)
+static void agreement_words(char text[RUN_WORDS], int number, const chain_round *r,
+                            const chain_round_settings *wanted, const char *more, bool is_enough)
 {
     char blocks[FORMAT_ITEMS];
     snprintf(
@@ -139,8 +130,8 @@ static void agreement_words(char text[RUN_WORDS], int number, const chain_round 
         "chains, round %d: %s each; split frequencies of the chains differ by %.3f (%s: target "
         "%.3f), R-hat %.3f (%s: target %.2f), worth %.0f independent trees%s. %s",
         number, format_items(blocks, sizeof blocks, (uint64_t)r->blocks, "block", "blocks"),
-        r->asdsf, r->asdsf <= wanted.asdsf ? "good" : "too much", wanted.asdsf, r->r_hat,
-        r->r_hat <= wanted.r_hat ? "good" : "too large", wanted.r_hat, chain_round_ess(r), more,
+        r->asdsf, r->asdsf <= wanted->asdsf ? "good" : "too much", wanted->asdsf, r->r_hat,
+        r->r_hat <= wanted->r_hat ? "good" : "too large", wanted->r_hat, chain_round_ess(r), more,
         is_enough ? "That is enough: all criteria are met." : "That is not enough yet.");
 }
 
@@ -155,8 +146,7 @@ void chain_round_words(char text[RUN_WORDS], int number, const chain_round *r,
                  r->log_sum - log_topologies(chains->problem->n_taxa) +
                      branch_posterior_parameter_term(chains->problem),
                  r->error, set->error);
-    agreement_words(text, number, r, (limits){set->asdsf, set->r_hat}, known,
-                    criteria_hold(r, set));
+    agreement_words(text, number, r, &set->rounds, known, chain_stage_is_enough(chains, r));
 }
 
 void joint_round_words(char text[RUN_WORDS], int number, const chain_round *r,
@@ -165,8 +155,7 @@ void joint_round_words(char text[RUN_WORDS], int number, const chain_round *r,
     const joint_stage_settings *set = &chains->set;
     char wanted[64];
     snprintf(wanted, sizeof wanted, " (%.0f are wanted)", set->ess);
-    agreement_words(text, number, r, (limits){set->asdsf, set->r_hat}, wanted,
-                    joint_stage_is_enough(chains, r));
+    agreement_words(text, number, r, &set->rounds, wanted, joint_stage_is_enough(chains, r));
 }
 
 json_t *chain_round_json(const chain_round *r)
@@ -250,12 +239,12 @@ json_t *table_facts(const rounds *r, const answer *found)
 }
 
 /* What chains of either kind have. */
-static json_t *chains_json(int n_chains, int64_t blocks, const chain_round *round, int n_rounds)
+static json_t *chains_json(int n_chains, const chain_rounds *x)
 {
     json_t *all = json_array();
-    for (int i = 0; i < n_rounds; i++)
-        json_array_append_new(all, chain_round_json(&round[i]));
-    return json_pack("{s:i, s:I, s:o}", "chains", n_chains, "chain_blocks", (json_int_t)blocks,
+    for (int i = 0; i < x->count; i++)
+        json_array_append_new(all, chain_round_json(&x->round[i]));
+    return json_pack("{s:i, s:I, s:o}", "chains", n_chains, "chain_blocks", (json_int_t)x->blocks,
                      "chain_rounds", all);
 }
 
@@ -267,7 +256,7 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
                             {"effective_states", check->state_ess},
                             {"se_trees", check->tree_error},
                             {"se_lengths", check->ratio_error}};
-    json_t *own = chains_json(chains->set.chains, chains->blocks, chains->round, chains->n_rounds);
+    json_t *own = chains_json(chains->set.chains, &chains->rounds);
     return merged(common_facts(r, WAY_CHAINS, found),
                   with_numbers(own, number, sizeof number / sizeof *number));
 }
@@ -275,5 +264,5 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
 json_t *joint_facts(const rounds *r, const joint_stage *chains, const answer *found)
 {
     return merged(common_facts(r, WAY_JOINT, found),
-                  chains_json(chains->set.chains, chains->blocks, chains->round, chains->n_rounds));
+                  chains_json(chains->set.chains, &chains->rounds));
 }

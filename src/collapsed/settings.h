@@ -190,16 +190,24 @@ typedef struct state_room {
     size_t most;   /* .. and at most; even */
 } state_room;
 
+/* The rounds of chains of either kind (chain_rounds.h). */
+typedef struct chain_round_settings {
+    int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
+    int most;             /* rounds */
+    int64_t most_blocks;  /* of each chain: no further round after so many */
+    size_t shortest;      /* states of each chain before a request to finish is heeded */
+    /* Criteria for the end, the customary limits. */
+    double asdsf; /* average standard deviation of split frequencies between the chains */
+    double r_hat; /* of what chain_states keeps as the value of a state */
+} chain_round_settings;
+
 /* The chains over topologies (chain_stage.h), for posteriors that no table holds. */
 typedef struct chain_stage_settings {
-    chain_settings chain;   /* of one chain; jumps begin with the first density */
-    int chains;             /* two at least: they are compared with each other */
-    int jump_taxa;          /* with more taxa no jumps: the density of so large trees is never good
-                               enough for one to be accepted, and each costs a fit of all branches */
-    int64_t first_blocks;   /* of each chain in the first round; twice as many in all in the next */
-    int rounds;             /* at most */
-    int64_t most_blocks;    /* of each chain: no further round after so many */
-    size_t shortest;        /* states of each chain before a request to finish is heeded */
+    chain_settings chain; /* of one chain; jumps begin with the first density */
+    int chains;           /* two at least: they are compared with each other */
+    int jump_taxa;        /* with more taxa no jumps: the density of so large trees is never good
+                             enough for one to be accepted, and each costs a fit of all branches */
+    chain_round_settings rounds;
     state_room room;        /* for the states */
     int whole_taxa;         /* up to so many, blocks and pilot draws are whole; with more .. */
     int least_block;        /* .. blocks have fewer steps, each of which then changes more; at least
@@ -208,11 +216,8 @@ typedef struct chain_stage_settings {
     int pilot_draws;        /* from the density after every round, fewer with many taxa */
     double pilot_tolerance; /* nats, of their modes */
     double planned_draws; /* that the results will have: what the states are worth depends on it */
-    /* Criteria for the end. */
-    double asdsf; /* average standard deviation of split frequencies between the chains: the
-                     customary limit */
-    double r_hat; /* of g, the customary limit */
-    double error; /* nats: part of the states in the standard error of the log evidence */
+    double error; /* nats, wanted for the end: part of the states in the standard error of the log
+                     evidence */
 } chain_stage_settings;
 
 /* Chains over topologies with their branch lengths (joint_stage.h), for trees whose lengths cannot
@@ -225,16 +230,10 @@ typedef struct joint_stage_settings {
                         target is then not well defined. Measured: 0.00 to 0.14 on good data,
                         0.7 on 354.phy */
     int chains;      /* two at least */
-    int64_t first_blocks; /* of each chain in the first round; twice as many in all in the next */
-    int rounds;           /* at most */
-    int64_t most_blocks;  /* of each chain: no further round after so many */
-    size_t shortest;      /* states of each chain before a request to finish is heeded */
-    state_room room;      /* for the states, lengths included */
-    int whole_taxa;       /* up to so many, blocks are whole; with more they have fewer steps */
-    /* Criteria for the end, the customary limits. */
-    double asdsf; /* average standard deviation of split frequencies between the chains */
-    double r_hat; /* of the log-likelihood */
-    double ess;   /* effective number of trees */
+    chain_round_settings rounds;
+    state_room room; /* for the states, lengths included */
+    int whole_taxa;  /* up to so many, blocks are whole; with more they have fewer steps */
+    double ess;      /* effective number of trees, wanted for the end */
 } joint_stage_settings;
 
 /* The results from chains and draws of the density (chain_answer.h). */

@@ -135,7 +135,7 @@ static int time_joint_blocks(double *seconds, trial *t)
         used = clock_seconds() - begun;
     }
     if (!status)
-        *seconds = used / fmax(1, (double)s->blocks);
+        *seconds = used / fmax(1, (double)s->rounds.blocks);
     joint_stage_free(s);
     return status;
 }
@@ -231,7 +231,7 @@ static double in_all(const chain_estimate *e, const collapsed_settings *set, int
     const chain_stage_settings *c = &set->chains;
     const chain_answer_settings *answer = &set->answer;
     const double expanded = n_taxa > set->route.table_taxa ? 0 : (double)set->route.expansions;
-    const double rounds = 1 + log2(fmax(1, blocks / (double)c->first_blocks));
+    const double rounds = 1 + log2(fmax(1, blocks / (double)c->rounds.first_blocks));
     const double draws = pass_draws(set, n_taxa) * passes;
     const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
     if (is_joint(set, n_taxa))
@@ -261,7 +261,7 @@ int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *
     branch_posterior whole = {0};
     const collapsed_settings set = collapsed_defaults(1);
     const chains_settings plan = chains_of(&set);
-    const double most = (double)set.chains.most_blocks;
+    const double most = (double)set.chains.rounds.most_blocks;
     const int n_threads = pool_threads(threads);
     *out = (chain_estimate){0};
     if (a->n_taxa < 4) /* there is but one tree */
