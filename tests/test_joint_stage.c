@@ -7,6 +7,7 @@
 #include "support/state.h"
 
 #include "artreeformer.h"
+#include "chain/convergence.h"
 #include "collapsed/joint_stage.h"
 
 #include <math.h>
@@ -68,6 +69,31 @@ static void run_to_end(joint_stage *s)
         check_status(joint_stage_advance(s, NULL));
 }
 
+/* The rows are states, in their order and each at most once; what they and the mean of the tree
+ * length are worth is what the chains are worth. */
+static void check_rows(const posterior *p, const joint_stage *s, const evidence *e)
+{
+    const chain_states *x = &s->states;
+    const size_t first = chain_states_first(x), each = x->count - first;
+    double *length = calloc(CHAINS * each, sizeof *length);
+    assert_non_null(length);
+    size_t row = 0;
+    for (size_t c = 0; c < CHAINS; c++)
+        for (size_t i = 0; i < each; i++) {
+            const size_t at = chain_states_at(x, (int)c, first + i);
+            for (int k = 0; k < E; k++)
+                length[c * each + i] += x->length[at * E + (size_t)k];
+            row += row < (size_t)p->count &&
+                   memcmp(p->length + row * E, x->length + at * E, E * sizeof *x->length) == 0;
+        }
+    assert_int_equal(row, p->count);
+    assert_true(p->sample_ess <= p->count && p->sample_ess <= e->ess);
+    const double ess = chains_ess(length, CHAINS, each), sd = weighted_deviation(&p->column[0]);
+    assert_true(ess < 0.9 * (double)(CHAINS * each));
+    check_close(weighted_mean_error(&p->column[0]), sd / sqrt(ess), 1e-9);
+    free(length);
+}
+
 /* Probabilities of trees and splits, with errors that hold. */
 static void posterior_is_exact(void **state)
 {
@@ -78,6 +104,7 @@ static void posterior_is_exact(void **state)
     (void)state;
     bench_init(&b, "JC");
     b.set.rounds.first_blocks = 1000;
+    b.set.chain.block = 1;  /* so that states depend on each other */
     b.set.rounds.asdsf = 0; /* all rounds */
     exact_posterior(exact, &b.data.a, RATE);
     joint_stage *s = begin(&b, NULL);
@@ -87,6 +114,7 @@ static void posterior_is_exact(void **state)
     check_status(joint_stage_finish(s, &b.names, ROWS, &e, &p));
     assert_true(isnan(e.log_evidence) && e.ess > 400);
     assert_int_equal(p.count, ROWS);
+    check_rows(&p, s, &e);
     for (int t = 0; t < TREES; t++) {
         int32_t decision[D];
         exact_tree(decision, t, N);

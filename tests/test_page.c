@@ -441,11 +441,11 @@ static void repeated_rows_count_once(void **state)
     check_near(same.sample_ess, 36.0 / 12, 0.2); /* (sum w)^2 / sum w^2, by 2000 rows */
     page all = page_of(&same, &bound);
     check_status(page_text(&out, &all));
-    expect(out.text, "\nPosterior sample: 2,000 trees, worth 3 different draws\n");
+    expect(out.text, "\nPosterior sample: 2,000 trees, worth 3 independent draws\n");
     buffer_clear(&out);
     check_status(page_html(&out, &all));
     check_well_formed(out.text);
-    expect(out.text, "<p>2,000 trees, worth 3 different draws.</p>");
+    expect(out.text, "<p>2,000 trees, worth 3 independent draws.</p>");
     posterior_free(&same);
     batch.log_weight = one;
     check_status(posterior_init(&same, &p.trees.taxa, ROWS, ROWS_BY_WEIGHT, true, 1));

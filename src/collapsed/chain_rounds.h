@@ -1,5 +1,5 @@
-/* chain_rounds.h: the rounds in which chains of either kind work, and what each of them showed. Every
- * round has as many blocks as all before it, and ends with a comparison of the chains.
+/* chain_rounds.h: the rounds in which chains of either kind work, and what each of them showed.
+ * Every round has as many blocks as all before it, and ends with a comparison of the chains.
  *
  *     chain_rounds x = chain_rounds_first(&set);
  *     while (!x.is_done) {

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "chain/convergence.h"
 #include "collapsed/chain_splits.h"
 #include "tree/saved_trees.h"
 
@@ -185,6 +186,29 @@ static int add_states(posterior *out, const joint_stage *s, int chain)
     return status;
 }
 
+/* What the states are worth for the means of tree length and parameters. */
+static int set_worth(posterior *out, const joint_stage *s)
+{
+    const chain_states *x = &s->states;
+    const size_t first = chain_states_first(x), each = x->count - first;
+    const size_t n_chains = (size_t)x->n_chains, columns = (size_t)out->n_columns;
+    double *all = mem_zeros(columns * (n_chains * each + 1), sizeof *all); /* and one state's */
+    if (!all)
+        return ART_ERR_NOMEM;
+    double *one = all + columns * n_chains * each;
+    for (size_t c = 0; c < n_chains; c++)
+        for (size_t i = 0; i < each; i++) {
+            const size_t at = chain_states_at(x, (int)c, first + i);
+            posterior_columns(one, out, x->length + at * x->n_edges, x->parameter + at * x->n_free);
+            for (size_t k = 0; k < columns; k++)
+                all[(k * n_chains + c) * each + i] = one[k];
+        }
+    for (size_t k = 0; k < columns; k++)
+        posterior_set_ess(out, (int)k, chains_ess(all + k * n_chains * each, n_chains, each));
+    free(all);
+    return ART_OK;
+}
+
 /* The share of the posterior that the topologies have that were met: Good and Turing's estimate, by
  * how many were met once. */
 static double share_met(const tree_set *trees, double states)
@@ -200,17 +224,21 @@ int joint_stage_finish(const joint_stage *s, const taxa *names, int rows, eviden
 {
     const chain_round *last = chain_rounds_last(&s->rounds);
     const double states = last->states * s->set.chains, ess = fmin(chain_round_ess(last), states);
-    int status = posterior_init(out, names, rows, ROWS_BY_WEIGHT, true, s->seed);
+    int status = posterior_init(out, names, rows, ROWS_EVENLY, true, s->seed);
+    out->expected = (int64_t)states;
     if (!status && s->problem->free.n_free)
         status = posterior_set_parameters(out, &s->problem->free);
     for (int c = 0; c < s->set.chains && !status; c++)
         status = add_states(out, s, c);
+    if (!status)
+        status = set_worth(out, s);
     if (!status)
         status = chain_splits_of_states(&out->splits, &s->states, ess);
     const double share = status ? 0 : share_met(&out->trees, states);
     if (!status)
         status = posterior_finish(out);
     out->trees.share = share;
+    out->sample_ess = fmin(out->sample_ess, ess);
     *e = (evidence){.log_evidence = NAN,
                     .log_evidence_sd = NAN,
                     .log_evidence_se = NAN,

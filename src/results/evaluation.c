@@ -140,7 +140,7 @@ static int set_range(json_t *out, const char *key, const double *value, size_t n
 int evaluation_sample(json_t *out, const posterior *p)
 {
     const size_t rows = (size_t)p->count;
-    if (p->rows != ROWS_BY_WEIGHT || !p->has_lengths || !rows)
+    if (p->rows == ROWS_AS_DRAWN || !p->has_lengths || !rows)
         return ART_OK;
     json_t *sample = json_object();
     int status = sample ? ART_OK : ART_ERR_NOMEM;

@@ -97,7 +97,7 @@ void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p)
     char trees[FORMAT_ITEMS];
     *text = '\0';
     if (isfinite(p->sample_ess))
-        snprintf(text, PAGE_FIGURE_SIZE, "%s, worth %.0f different draws",
+        snprintf(text, PAGE_FIGURE_SIZE, "%s, worth %.0f independent draws",
                  format_items(trees, sizeof trees, (uint64_t)p->count, "tree", "trees"),
                  p->sample_ess);
 }

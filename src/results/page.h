@@ -69,7 +69,8 @@ void page_count(char text[PAGE_FIGURE_SIZE], const tree_set *trees);
 /* The number of topologies in a credible set, or that it is not known. */
 void page_credible(char text[PAGE_FIGURE_SIZE], const tree_set *trees, double level);
 
-/* "1000 trees, worth 512 different draws"; "" if there is no such sample (posterior.sample_ess). */
+/* "1000 trees, worth 512 independent draws"; "" if there is no such sample (posterior.sample_ess).
+ */
 void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p);
 
 /* The probabilities whose credible sets are shown, 0 at the end; and the number of most probable

@@ -129,12 +129,29 @@ double weighted_deviation(const weighted_sums *s)
     return sqrt(fmax(s->square / s->weight - m * m, 0));
 }
 
-static void add_columns(posterior *p, const double *length, const double *z, double weight)
+void posterior_set_ess(posterior *p, int column, double ess)
 {
-    double *value = p->draw_value;
+    weighted_sums *s = &p->column[column];
+    const double error = weighted_mean_error(s), deviation = weighted_deviation(s);
+    if (!(error > 0) || !(ess > 0))
+        return;
+    const double factor = deviation * deviation / (ess * error * error);
+    s->weight2 *= factor;
+    s->value2 *= factor;
+    s->square2 *= factor;
+}
+
+void posterior_columns(double *value, const posterior *p, const double *length, const double *z)
+{
     value[0] = tree_length(p, length);
     if (p->free.n_free)
         block_parameters_values(value + 1, &p->free, z);
+}
+
+static void add_columns(posterior *p, const double *length, const double *z, double weight)
+{
+    double *value = p->draw_value;
+    posterior_columns(value, p, length, z);
     for (int i = 0; i < p->n_columns; i++) {
         weighted_sums *s = &p->column[i];
         const double first = weight * value[i], second = weight * first;
@@ -180,6 +197,15 @@ static void resample(posterior *p, rng *stream, const particles *batch, int i, d
     }
 }
 
+/* The draw becomes the next row, if it is its turn. */
+static void keep_evenly(posterior *p, const particles *batch, int i)
+{
+    const int64_t rows = p->room < p->expected ? p->room : p->expected;
+    if (p->count < p->room && (p->seen + 1) * rows / p->expected > p->seen * rows / p->expected)
+        keep(p, batch, i, (size_t)p->count++);
+    p->seen++;
+}
+
 int posterior_add(posterior *p, const particles *batch)
 {
     size_t n = (size_t)batch->n_taxa;
@@ -207,6 +233,8 @@ int posterior_add(posterior *p, const particles *batch)
                         weight);
         if (p->rows == ROWS_BY_WEIGHT)
             resample(p, &stream, batch, i, weight);
+        else if (p->rows == ROWS_EVENLY)
+            keep_evenly(p, batch, i);
     }
     return status;
 }
@@ -254,7 +282,7 @@ static int count_draws(posterior *p)
 {
     const size_t rows = (size_t)p->count;
     double squares = 0;
-    if (p->rows != ROWS_BY_WEIGHT || !p->has_lengths || !rows)
+    if (p->rows == ROWS_AS_DRAWN || !p->has_lengths || !rows)
         return ART_OK;
     row_key *key = mem_zeros(rows, sizeof *key);
     if (!key)

@@ -21,6 +21,7 @@ typedef enum posterior_rows {
     ROWS_BY_WEIGHT, /* a sample of the posterior: each row is one of the draws, chosen in proportion
                        to its weight, independently of the other rows; all rows have equal weight,
                        and a draw with a large weight can fill several */
+    ROWS_EVENLY,    /* every so-manieth draw, where all have equal weights: the states of chains */
     ROWS_AS_DRAWN,  /* the first draws, regardless of their weight: a sample of q */
 } posterior_rows;
 
@@ -40,6 +41,7 @@ typedef struct posterior {
     double total;    /* weight of all draws so far */
     /* The rows. */
     posterior_rows rows;
+    int64_t expected, seen; /* draws that will be and have been added, for ROWS_EVENLY; not saved */
     int count, room;
     int32_t *decision; /* [count][N-3] */
     double *length;    /* [count][2N-3] */
@@ -57,9 +59,9 @@ typedef struct posterior {
     int *row_model;   /* [count] number of the model of a row, from 1 */
     char (*column_name)[PARAMETER_NAME_SIZE]; /* [n_columns] */
     double *column_share; /* [n_columns] probability of the models that have the parameter */
-    double sample_ess;    /* effective number of different draws in rows by weight: count^2 over the
-                             sum, over different draws, of the square of the rows that each fills; by
-                             posterior_finish, NaN before and for rows as drawn */
+    double sample_ess; /* effective number of independent draws in the rows: count^2 over the sum,
+                          over different draws, of the square of the rows that each fills; by
+                          posterior_finish, NaN before and for rows as drawn */
 } posterior;
 
 /* The names are copied. */
@@ -86,6 +88,9 @@ void posterior_column_name(char name[PARAMETER_NAME_SIZE], const posterior *p, i
  * What is said of a column is given these models; those below 1 are not in files of rows. */
 double posterior_column_share(const posterior *p, int column);
 
+/* value [n_columns] of a draw with these lengths [E] and coordinates [p] of the parameters. */
+void posterior_columns(double *value, const posterior *p, const double *length, const double *z);
+
 /* A column of a row. */
 double posterior_row_value(const posterior *p, int row, int column);
 
@@ -93,6 +98,9 @@ double posterior_row_value(const posterior *p, int row, int column);
 double weighted_mean(const weighted_sums *s);
 double weighted_mean_error(const weighted_sums *s);
 double weighted_deviation(const weighted_sums *s);
+
+/* The draws were not independent: for the mean of a column they are worth `ess`. */
+void posterior_set_ess(posterior *p, int column, double ess);
 
 /* Normalises the weights and looks at the rows; no draws can be added afterwards. */
 int posterior_finish(posterior *p);
