@@ -72,26 +72,6 @@ static void ess_of_special_series(void **state)
     assert_true(isnan(series_ess(x, N)));
 }
 
-/* Chains that agree are worth their sum, chains that stay apart what their means say. The estimate
- * by four means has three degrees of freedom: it is below 1 / 4 of the truth once in 100 times. */
-static void ess_of_chains(void **state)
-{
-    (void)state;
-    enum { CHAINS = 4, N = 20000 };
-    static double x[CHAINS * N];
-    for (uint32_t c = 0; c < CHAINS; c++)
-        autoregression(x + (size_t)c * N, N, 0.5, 3, 20 + c);
-    const double expected = CHAINS * N / 3.0;
-    assert_true(chains_ess(x, CHAINS, N) <= 1.2 * expected);
-    assert_true(chains_ess(x, CHAINS, N) >= expected / 4);
-    for (uint32_t c = 0; c < CHAINS; c++)
-        autoregression(x + (size_t)c * N, N, 0.5, c, 20 + c); /* means 0 1 2 3: variance 5 / 3 */
-    check_close(chains_ess(x, CHAINS, N), CHAINS * (1 + 5 / 4.0) / (5 / 3.0), 0.1);
-    for (size_t i = 0; i < (size_t)CHAINS * N; i++)
-        x[i] = 0.1;
-    check_near(chains_ess(x, CHAINS, N), CHAINS, 0); /* nothing changes: a draw each */
-}
-
 static void r_hat(void **state)
 {
     (void)state;
@@ -328,7 +308,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ess_of_autoregressions),
         cmocka_unit_test(ess_of_special_series),
-        cmocka_unit_test(ess_of_chains),
         cmocka_unit_test(r_hat),
         cmocka_unit_test(splits_by_hand),
         cmocka_unit_test(splits_that_cannot_be_compared),

@@ -142,7 +142,7 @@ double series_ess(const double *x, size_t n)
     return ess_of(&s);
 }
 
-/* ---- several chains ---- */
+/* ---- R-hat ---- */
 
 typedef struct moments {
     double count, mean, squares;
@@ -154,24 +154,6 @@ static void moments_add(moments *m, double x)
     m->count++;
     m->mean += off / m->count;
     m->squares += off * (x - m->mean);
-}
-
-double chains_ess(const double *x, size_t n_chains, size_t n)
-{
-    moments all = {0}, means = {0};
-    double within = 0;
-    for (size_t c = 0; c < n_chains; c++) {
-        const double ess = series_ess(x + c * n, n);
-        moments own = {0};
-        within += isnan(ess) ? 1 : ess;
-        for (size_t i = 0; i < n; i++) {
-            moments_add(&all, x[c * n + i]);
-            moments_add(&own, x[c * n + i]);
-        }
-        moments_add(&means, own.mean);
-    }
-    const double variance = all.squares / all.count, of_means = means.squares / (means.count - 1);
-    return fmin(within, of_means > 0 ? means.count * variance / of_means : HUGE_VAL);
 }
 
 double series_r_hat(const double *x, size_t n_chains, size_t n)

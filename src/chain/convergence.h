@@ -23,11 +23,6 @@
 enum { SERIES_LAGS = 1024 };
 double series_ess(const double *x, size_t n);
 
-/* The effective size of x[n_chains][n] for the mean of all values: the sum over chains, or what the
- * means of the chains differ by if that says less, for chains that stay apart. A chain that is
- * constant counts as one draw. */
-double chains_ess(const double *x, size_t n_chains, size_t n);
-
 /* Split R-hat of x[n_chains][n] (Gelman et al. 2013, section 11.4): every chain is divided into two
  * halves of h = n / 2 values (of an odd number the one in the middle is left out), and
  *

@@ -41,7 +41,8 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
     const double share = a->bridge.share / (double)(each * (size_t)x->n_chains);
     return (pooled_tree){.decision = chain_states_tree(x, chain, at),
                          .laplace = chain_states_value(x, chain, at),
-                         .weight = share * bridge_weight(&a->bridge, a->state_weight[k])};
+                         .weight = share * bridge_weight(&a->bridge, a->state_weight[k]),
+                         .part = posterior_chain_part(chain, k % each, each)};
 }
 
 /* Fewer trees where each costs more, by the square of the taxa. */
@@ -76,6 +77,8 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (!status && chains->problem->free.n_free)
         status = posterior_set_parameters(&a->posterior, &chains->problem->free);
+    if (!status)
+        status = posterior_set_chains(&a->posterior, chains->set.chains);
     if (status)
         chain_answer_free(a);
     else
@@ -353,6 +356,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
             log_prior(job->decision, out->length + to * edges, problem->n_taxa, problem->prior) +
             block_parameters_stated_prior(&problem->free, z);
         out->log_weight[to] = weight;
+        out->part[to] = from_pool.part;
         out->log_q[to] = from_pool.laplace;
         out->log_b[to] = 0;
     }

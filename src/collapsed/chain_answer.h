@@ -102,6 +102,7 @@ typedef struct pooled_tree {
     const int32_t *decision; /* [N-3] */
     double laplace;          /* g */
     double weight;
+    int32_t part; /* of a chain that it is from (results/posterior.h); 0 for a draw */
 } pooled_tree;
 size_t chain_answer_trees(const chain_answer *a);
 pooled_tree chain_answer_tree(const chain_answer *a, size_t i);

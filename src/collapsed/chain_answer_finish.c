@@ -203,6 +203,7 @@ int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check 
         status = posterior_finish(&a->posterior);
     if (status)
         return status;
+    a->posterior.sample_ess = fmin(a->posterior.sample_ess, check->draw_ess + check->state_ess);
     *p = a->posterior;
     memset(&a->posterior, 0, sizeof a->posterior);
     return ART_OK;

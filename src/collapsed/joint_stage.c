@@ -2,7 +2,6 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
-#include "chain/convergence.h"
 #include "collapsed/chain_splits.h"
 #include "tree/saved_trees.h"
 
@@ -163,7 +162,8 @@ static int add_states(posterior *out, const joint_stage *s, int chain)
     int status = particles_init(&batch, BATCH, p->n_taxa, 0);
     if (!status)
         status = particles_add_parameters(&batch, p->free.n_free);
-    size_t next = chain_states_first(x);
+    const size_t first = chain_states_first(x);
+    size_t next = first;
     while (!status && next < x->count) {
         for (batch.k = 0; batch.k < BATCH && next < x->count; batch.k++, next++) {
             const size_t at = chain_states_at(x, chain, next), to = (size_t)batch.k;
@@ -176,6 +176,7 @@ static int add_states(posterior *out, const joint_stage *s, int chain)
             if (x->n_free)
                 memcpy(batch.parameter + to * x->n_free, z, x->n_free * sizeof *z);
             batch.value[to] = x->value[at];
+            batch.part[to] = posterior_chain_part(chain, next - first, x->count - first);
             batch.log_prior[to] = log_prior(decision, length, p->n_taxa, p->prior) +
                                   block_parameters_stated_prior(&p->free, z);
             batch.log_weight[to] = batch.log_q[to] = batch.log_b[to] = 0;
@@ -184,29 +185,6 @@ static int add_states(posterior *out, const joint_stage *s, int chain)
     }
     particles_free(&batch);
     return status;
-}
-
-/* What the states are worth for the means of tree length and parameters. */
-static int set_worth(posterior *out, const joint_stage *s)
-{
-    const chain_states *x = &s->states;
-    const size_t first = chain_states_first(x), each = x->count - first;
-    const size_t n_chains = (size_t)x->n_chains, columns = (size_t)out->n_columns;
-    double *all = mem_zeros(columns * (n_chains * each + 1), sizeof *all); /* and one state's */
-    if (!all)
-        return ART_ERR_NOMEM;
-    double *one = all + columns * n_chains * each;
-    for (size_t c = 0; c < n_chains; c++)
-        for (size_t i = 0; i < each; i++) {
-            const size_t at = chain_states_at(x, (int)c, first + i);
-            posterior_columns(one, out, x->length + at * x->n_edges, x->parameter + at * x->n_free);
-            for (size_t k = 0; k < columns; k++)
-                all[(k * n_chains + c) * each + i] = one[k];
-        }
-    for (size_t k = 0; k < columns; k++)
-        posterior_set_ess(out, (int)k, chains_ess(all + k * n_chains * each, n_chains, each));
-    free(all);
-    return ART_OK;
 }
 
 /* The share of the posterior that the topologies have that were met: Good and Turing's estimate, by
@@ -228,10 +206,10 @@ int joint_stage_finish(const joint_stage *s, const taxa *names, int rows, eviden
     out->expected = (int64_t)states;
     if (!status && s->problem->free.n_free)
         status = posterior_set_parameters(out, &s->problem->free);
+    if (!status)
+        status = posterior_set_chains(out, s->set.chains);
     for (int c = 0; c < s->set.chains && !status; c++)
         status = add_states(out, s, c);
-    if (!status)
-        status = set_worth(out, s);
     if (!status)
         status = chain_splits_of_states(&out->splits, &s->states, ess);
     const double share = status ? 0 : share_met(&out->trees, states);

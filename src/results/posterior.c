@@ -52,6 +52,7 @@ void posterior_free(posterior *p)
     block_parameters_free(&p->free);
     free(p->column);
     free(p->draw_value);
+    free(p->part);
     free(p->column_name);
     free(p->column_share);
     free(p->reported);
@@ -76,6 +77,19 @@ int posterior_set_parameters(posterior *p, const block_parameters *free)
     if (status || !p->parameter)
         return ART_ERR_NOMEM;
     return posterior_set_columns(p, 1 + block_parameters_columns(free));
+}
+
+int posterior_set_chains(posterior *p, int n_chains)
+{
+    const size_t parts = (size_t)n_chains * POSTERIOR_PARTS;
+    p->n_chains = n_chains;
+    p->part = mem_zeros(parts * (size_t)p->n_columns + 1, sizeof *p->part);
+    return p->part ? ART_OK : ART_ERR_NOMEM;
+}
+
+int32_t posterior_chain_part(int chain, size_t i, size_t n)
+{
+    return chain * POSTERIOR_PARTS + (int32_t)(i * POSTERIOR_PARTS / n) + 1;
 }
 
 void posterior_column_name(char name[PARAMETER_NAME_SIZE], const posterior *p, int column)
@@ -129,38 +143,31 @@ double weighted_deviation(const weighted_sums *s)
     return sqrt(fmax(s->square / s->weight - m * m, 0));
 }
 
-void posterior_set_ess(posterior *p, int column, double ess)
+/* Draw i of the batch. */
+static void add_columns(posterior *p, const particles *batch, int i, double weight)
 {
-    weighted_sums *s = &p->column[column];
-    const double error = weighted_mean_error(s), deviation = weighted_deviation(s);
-    if (!(error > 0) || !(ess > 0))
-        return;
-    const double factor = deviation * deviation / (ess * error * error);
-    s->weight2 *= factor;
-    s->value2 *= factor;
-    s->square2 *= factor;
-}
-
-void posterior_columns(double *value, const posterior *p, const double *length, const double *z)
-{
-    value[0] = tree_length(p, length);
-    if (p->free.n_free)
-        block_parameters_values(value + 1, &p->free, z);
-}
-
-static void add_columns(posterior *p, const double *length, const double *z, double weight)
-{
+    const size_t edges = 2 * (size_t)batch->n_taxa - 3, columns = (size_t)p->n_columns;
+    const int32_t part = p->n_chains ? batch->part[i] : 0;
+    part_sums *of_part = part ? p->part + (size_t)(part - 1) * columns : NULL;
     double *value = p->draw_value;
-    posterior_columns(value, p, length, z);
-    for (int i = 0; i < p->n_columns; i++) {
-        weighted_sums *s = &p->column[i];
-        const double first = weight * value[i], second = weight * first;
+    value[0] = tree_length(p, batch->length + (size_t)i * edges);
+    if (p->free.n_free)
+        block_parameters_values(value + 1, &p->free,
+                                batch->parameter + (size_t)i * (size_t)p->free.n_free);
+    for (size_t k = 0; k < columns; k++) {
+        weighted_sums *s = &p->column[k];
+        const double first = weight * value[k], second = weight * first;
         s->weight += weight;
         s->value += first;
-        s->square += first * value[i];
+        s->square += first * value[k];
+        if (of_part) {
+            of_part[k].weight += weight;
+            of_part[k].value += first;
+            continue;
+        }
         s->weight2 += weight * weight;
         s->value2 += second;
-        s->square2 += second * value[i];
+        s->square2 += second * value[k];
     }
 }
 
@@ -228,9 +235,7 @@ int posterior_add(posterior *p, const particles *batch)
         if (!status)
             status = split_table_add(&p->splits, decision, p->has_lengths ? length : NULL, weight);
         if (p->n_columns)
-            add_columns(p, length,
-                        p->parameter ? batch->parameter + (size_t)i * (size_t)p->free.n_free : NULL,
-                        weight);
+            add_columns(p, batch, i, weight);
         if (p->rows == ROWS_BY_WEIGHT)
             resample(p, &stream, batch, i, weight);
         else if (p->rows == ROWS_EVENLY)
@@ -259,6 +264,10 @@ int posterior_fields(posterior *p, saved_state *s)
     if (p->n_columns)
         state_f64_array(s, "posterior.column", (double *)p->column, (size_t)p->n_columns,
                         sizeof *p->column / sizeof(double));
+    if (p->n_chains)
+        state_f64_array(s, "posterior.part", (double *)p->part,
+                        (size_t)p->n_columns * POSTERIOR_PARTS * (size_t)p->n_chains,
+                        sizeof *p->part / sizeof(double));
     tree_set_fields(&p->trees, s);
     return split_table_fields(&p->splits, s);
 }
@@ -301,8 +310,51 @@ static int count_draws(posterior *p)
     return ART_OK;
 }
 
+/* The sums of squares of a column over groups of so many parts each, and what they make of the
+ * variance of the mean. */
+static double group_sums(weighted_sums *out, const posterior *p, size_t column, int parts)
+{
+    const double mean = weighted_mean(&p->column[column]);
+    int groups = 0;
+    *out = (weighted_sums){0};
+    for (int first = 0; first < p->n_chains * POSTERIOR_PARTS; first += parts) {
+        part_sums sum = {0};
+        for (int i = first; i < first + parts; i++) {
+            const part_sums *one = &p->part[(size_t)i * (size_t)p->n_columns + column];
+            sum.weight += one->weight;
+            sum.value += one->value;
+        }
+        groups += sum.weight > 0;
+        out->weight2 += sum.weight * sum.weight;
+        out->value2 += sum.weight * sum.value;
+        out->square2 += sum.value * sum.value;
+    }
+    const double correction = groups > 1 ? groups / (groups - 1.0) : 1;
+    out->weight2 *= correction;
+    out->value2 *= correction;
+    out->square2 *= correction;
+    return out->square2 - 2 * mean * out->value2 + mean * mean * out->weight2;
+}
+
+/* The states of chains depend on each other: for the errors of means, their parts count as draws,
+ * or whole chains if these differ by more than their parts explain. */
+static void add_parts(posterior *p)
+{
+    for (size_t k = 0; p->n_chains && k < (size_t)p->n_columns; k++) {
+        weighted_sums parts, chains, *s = &p->column[k];
+        const double by_parts = group_sums(&parts, p, k, 1);
+        const double by_chains = group_sums(&chains, p, k, POSTERIOR_PARTS);
+        const weighted_sums *larger = by_chains > by_parts ? &chains : &parts;
+        s->weight2 += larger->weight2;
+        s->value2 += larger->value2;
+        s->square2 += larger->square2;
+    }
+    p->n_chains = 0;
+}
+
 int posterior_finish(posterior *p)
 {
+    add_parts(p);
     int status = tree_set_normalise(&p->trees);
     return status ? status : count_draws(p);
 }

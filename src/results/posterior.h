@@ -31,6 +31,15 @@ typedef struct weighted_sums {
     double weight2, value2, square2; /* sums of w^2, w^2 v, w^2 v^2 */
 } weighted_sums;
 
+/* Of one number in a part of a chain: sums of w and w v. */
+typedef struct part_sums {
+    double weight, value;
+} part_sums;
+
+/* Into how many parts a chain is divided: their means differ as much as their dependent states let
+ * them, and of several chains there are enough for a standard error. */
+enum { POSTERIOR_PARTS = 8 };
+
 typedef struct posterior {
     tree_set trees;     /* importance weights; normalised by posterior_finish */
     split_table splits; /* the same weights, with branch lengths where there are any */
@@ -53,6 +62,8 @@ typedef struct posterior {
     int n_columns;         /* numbers whose means are known, tree length first; 0 without lengths */
     weighted_sums *column; /* [n_columns] of all draws, not of the rows alone */
     double *draw_value;    /* [n_columns] of the draw that is being added */
+    int n_chains;          /* that draws are from; 0 by default: all draws are independent */
+    part_sums *part;       /* [n_chains][POSTERIOR_PARTS][n_columns], until posterior_finish */
     /* Of an average over models (posterior_average.h); NULL otherwise. */
     double *reported; /* [count][n_columns] values of the rows; NaN where the model of a row has no
                          such parameter */
@@ -72,6 +83,13 @@ void posterior_free(posterior *p); /* safe on a zeroed or half-built one */
 /* The draws will have these free parameters; after posterior_init. They are copied. */
 int posterior_set_parameters(posterior *p, const block_parameters *free);
 
+/* Some draws are states of chains, and say of which part (particles.part); after
+ * posterior_set_parameters. */
+int posterior_set_chains(posterior *p, int n_chains);
+
+/* The part that state i of n of a chain is in. */
+int32_t posterior_chain_part(int chain, size_t i, size_t n);
+
 /* There will be n columns, with sums of 0. */
 int posterior_set_columns(posterior *p, int n);
 
@@ -88,9 +106,6 @@ void posterior_column_name(char name[PARAMETER_NAME_SIZE], const posterior *p, i
  * What is said of a column is given these models; those below 1 are not in files of rows. */
 double posterior_column_share(const posterior *p, int column);
 
-/* value [n_columns] of a draw with these lengths [E] and coordinates [p] of the parameters. */
-void posterior_columns(double *value, const posterior *p, const double *length, const double *z);
-
 /* A column of a row. */
 double posterior_row_value(const posterior *p, int row, int column);
 
@@ -98,9 +113,6 @@ double posterior_row_value(const posterior *p, int row, int column);
 double weighted_mean(const weighted_sums *s);
 double weighted_mean_error(const weighted_sums *s);
 double weighted_deviation(const weighted_sums *s);
-
-/* The draws were not independent: for the mean of a column they are worth `ess`. */
-void posterior_set_ess(posterior *p, int column, double ess);
 
 /* Normalises the weights and looks at the rows; no draws can be added afterwards. */
 int posterior_finish(posterior *p);

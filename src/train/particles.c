@@ -18,7 +18,8 @@ int particles_init(particles *p, int k, int n_taxa, int with_slope)
     p->length = mem_zeros(room * (2 * n - 3), sizeof *p->length);
     p->slope = with_slope ? mem_zeros(room * (2 * n - 3), sizeof *p->slope) : NULL;
     p->log_q = mem_zeros(5 * room, sizeof *p->log_q);
-    if (!p->decision || !p->length || (with_slope && !p->slope) || !p->log_q)
+    p->part = mem_zeros(room, sizeof *p->part);
+    if (!p->decision || !p->length || (with_slope && !p->slope) || !p->log_q || !p->part)
         return ART_ERR_NOMEM;
     p->log_b = p->log_q + room;
     p->value = p->log_q + 2 * room;
@@ -33,6 +34,7 @@ void particles_free(particles *p)
     free(p->length);
     free(p->slope);
     free(p->log_q);
+    free(p->part);
     free(p->parameter);
     memset(p, 0, sizeof *p);
 }

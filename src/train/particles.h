@@ -43,6 +43,7 @@ typedef struct particles {
     double *value;      /* [k] of the target */
     double *log_prior;  /* [k]; zero without branch lengths */
     double *log_weight; /* [k] */
+    int32_t *part;      /* [k] of a chain that the draw is from (results/posterior.h); 0: none */
     int n_free;         /* p, free parameters of the substitution model; 0 by default */
     double *parameter;  /* [k][p] their coordinates (subst/free_model.h) */
 } particles;
