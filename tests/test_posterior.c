@@ -72,7 +72,7 @@ static void errors_hold_for_chains(void **state)
             stated += found[1] * found[1] / RUNS;
         }
         const double truth = (1 + a) / (1 - a) / (CHAINS * EACH);
-        check_close(squares, truth, 0.7);               /* three standard deviations of 40 squares */
+        check_close(squares, truth, 0.7); /* three standard deviations of 40 squares */
         assert_true(stated > 0.85 * truth && stated < 1.6 * truth); /* the larger of two is taken */
     }
 }

@@ -201,18 +201,25 @@ static void weights_correct_a_wrong_q(void **state)
 static void annealing_schedule(void **state)
 {
     (void)state;
-    train_settings set = quick(100);
-    fixture f;
-    set.anneal_steps = 50;
-    fixture_open(&f, &set, ESTIMATOR_RWS, 2);
-    check_near(trainer_anneal(f.loop), 0.001, 1e-15);
-    for (int i = 0; i < 25; i++)
-        check_status(trainer_advance(f.loop, NULL));
-    check_near(trainer_anneal(f.loop), 0.501, 1e-15);
-    for (int i = 0; i < 25; i++)
-        check_status(trainer_advance(f.loop, NULL));
-    check_near(trainer_anneal(f.loop), 1, 0);
-    fixture_close(&f);
+    static const struct {
+        anneal_shape shape;
+        double half_way;
+    } row[] = {{ANNEAL_LINEAR, 0.501}, {ANNEAL_GEOMETRIC, 0.031622776601683794}};
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+        train_settings set = quick(100);
+        fixture f;
+        set.anneal_steps = 50;
+        set.anneal_shape = row[k].shape;
+        fixture_open(&f, &set, ESTIMATOR_RWS, 2);
+        check_near(trainer_anneal(f.loop), 0.001, 1e-15);
+        for (int i = 0; i < 25; i++)
+            check_status(trainer_advance(f.loop, NULL));
+        check_near(trainer_anneal(f.loop), row[k].half_way, 1e-15);
+        for (int i = 0; i < 30; i++)
+            check_status(trainer_advance(f.loop, NULL));
+        check_near(trainer_anneal(f.loop), 1, 0);
+        fixture_close(&f);
+    }
 }
 
 static void broken_steps_do_not_update(void **state)

@@ -3,22 +3,15 @@
 #include "artreeformer.h"
 #include "base/cholesky.h"
 #include "base/mem.h"
-#include "branch/length_prior.h"
+#include "chain/length_density.h"
+#include "chain/subtree_places.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RESOLUTIONS = 3,
-    MOST_RADIUS = 4,
-    MOST_NEAR = 61, /* places within that radius of one: 1 + 4 + 8 + 16 + 32 */
-    ROUNDS = 8,     /* of Newton steps, at most */
-};
-static const double FIRST_LENGTH = 0.01; /* where they begin, whatever the state is */
-static const double ENOUGH = 1e-5;       /* nats that the last of them may promise */
-static const double WIDER = 1.1;         /* standard deviations of proposals over those at modes */
+enum { RESOLUTIONS = 3 };
 
 /* Steps of the parameters, in parts of the one that is best for a normal distribution of as many
  * variables (2.38 over the root of their number): lengths that are held leave less room. And the
@@ -27,28 +20,6 @@ static const double WIDER = 1.1;         /* standard deviations of proposals ove
 static const double STEP[] = {0.1, 0.3, 1};
 enum { STEPS = 3 };
 static const double BEST_STEP = 2.38, LENGTH_STEP = 0.5;
-
-/* The density h of the length of one branch, as x, with everything else held; and the normal
- * distribution that is near it. */
-typedef struct length_density {
-    branch_edge edge;
-    branch_place place;
-    double rest; /* the lengths of the others together, if the prior asks */
-    double mode, deviation;
-    double log_weight; /* log of the integral of h, about */
-} length_density;
-
-/* A branch of the tree without the part that is moved, as seen from where the part was. */
-typedef struct subtree_place {
-    int32_t node;  /* the branch above it .. */
-    int up;        /* .. leads away upwards */
-    int depth;     /* nodes between it and the place where the part was, which is number 0 */
-    int before;    /* number of the place that it follows */
-    int side;      /* end of place 0 that it is at */
-    int is_needed; /* it, or one that follows it, is to be scored */
-    int is_near;   /* it is to be scored */
-    double score;
-} subtree_place;
 
 struct joint_chain {
     const branch_posterior *problem; /* the view, or the one given */
@@ -59,8 +30,7 @@ struct joint_chain {
     length_density density[RESOLUTIONS];
     partial_store store; /* [2 + most depth] */
     double *transition;  /* [2][transition] */
-    subtree_place *place;
-    int n_places;
+    subtree_places places;
     int32_t *decision; /* [N-3] */
     double *length;    /* [nodes] */
     double *parameter; /* [p] z, .. */
@@ -78,19 +48,12 @@ joint_settings joint_defaults(void)
         .block = 100, .walk = 0.1, .subtrees = 0.8, .radius = 3, .parameters = 4};
 }
 
-/* Places within 2 radius branches: 4 at a distance of 1, and twice as many with every further one.
- */
-static int places_within(int radius)
-{
-    return 1 + 4 * ((1 << 2 * radius) - 1);
-}
-
 size_t joint_chain_memory(const branch_posterior *p, const joint_settings *set)
 {
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
     return branch_solver_memory(p) + local_fit_memory(p) + RESOLUTIONS * branch_edge_memory(p) +
            partial_store_memory(p, 2 * (size_t)set->radius + 2) +
-           (size_t)places_within(set->radius) * sizeof(subtree_place) + nodes * 12;
+           subtree_places_memory(set->radius) + nodes * 12;
 }
 
 /* The view of the problem that the parameters of the chain belong to. */
@@ -117,7 +80,7 @@ static int init_parameters(joint_chain *c, const branch_posterior *p)
 int joint_chain_create(joint_chain **out, const branch_posterior *p, const joint_settings *set)
 {
     *out = NULL;
-    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || set->radius > MOST_RADIUS ||
+    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || set->radius > SUBTREE_RADIUS ||
         !(set->walk > 0) || !(set->subtrees >= 0 && set->subtrees <= 1))
         return ART_ERR_USAGE;
     joint_chain *c = mem_zeros(1, sizeof *c);
@@ -129,17 +92,17 @@ int joint_chain_create(joint_chain **out, const branch_posterior *p, const joint
     if ((status = init_parameters(c, p)) ||
         (status = branch_solver_create(&c->solver, c->problem)) ||
         (status = local_fit_create(&c->fit, c->solver)) ||
-        (status = partial_store_init(&c->store, p, 2 * (size_t)set->radius + 2)))
+        (status = partial_store_init(&c->store, p, 2 * (size_t)set->radius + 2)) ||
+        (status = subtree_places_init(&c->places, set->radius)))
         goto out;
     for (int r = 0; r < RESOLUTIONS; r++)
         if ((status = branch_edge_init(&c->density[r].edge, c->problem)))
             goto out;
     status = ART_ERR_NOMEM;
     c->transition = mem_aligned(2 * p->total.transition, sizeof *c->transition);
-    c->place = mem_zeros((size_t)places_within(set->radius), sizeof *c->place);
     c->decision = mem_zeros((size_t)p->n_taxa - 3, sizeof *c->decision);
     c->length = mem_zeros(nodes, sizeof *c->length);
-    if (!c->transition || !c->place || !c->decision || !c->length)
+    if (!c->transition || !c->decision || !c->length)
         goto out;
     *out = c;
     return ART_OK;
@@ -158,7 +121,7 @@ void joint_chain_free(joint_chain *c)
         branch_edge_free(&c->density[r].edge);
     partial_store_free(&c->store);
     free(c->transition);
-    free(c->place);
+    subtree_places_free(&c->places);
     free(c->decision);
     free(c->length);
     free(c->parameter);
@@ -192,7 +155,7 @@ int joint_chain_start(joint_chain *c, const int32_t *decision, const double *len
     return isfinite(c->log_likelihood) ? ART_OK : ART_ERR_NUMERIC;
 }
 
-/* ---- one branch ---- */
+/* ---- branches ---- */
 
 static double branch_x(const joint_chain *c, int32_t v)
 {
@@ -215,41 +178,6 @@ static double rest_of(const joint_chain *c, int32_t v)
     return branch_prior_is_coupled(c->problem->prior)
                ? branch_solver_length(c->solver) - branch_length(c, v)
                : 0;
-}
-
-/* log h, less the log-likelihood. */
-static double log_prior(const length_density *h, double x)
-{
-    const branch_posterior *p = h->edge.problem;
-    double sum = length_prior_log_density(p->prior, x, h->place);
-    if (branch_prior_is_coupled(p->prior))
-        sum +=
-            branch_prior_total_log_density(p->prior, h->rest + length_scale_length(x), p->n_edges);
-    return sum;
-}
-
-static double log_normal(const length_density *h, double x)
-{
-    const double z = (x - h->mode) / h->deviation;
-    return -0.5 * z * z - log(h->deviation * sqrt(2 * M_PI));
-}
-
-/* h of a branch between two partials. The normal distribution is a function of these alone. */
-static void fit_density(length_density *h, const partial *below, const partial *above,
-                        branch_place place, double rest)
-{
-    branch_state b = {.cbrt_length = length_scale_x(FIRST_LENGTH)};
-    h->place = place;
-    h->rest = rest;
-    branch_edge_set(&h->edge, below, above);
-    branch_edge_place(&h->edge, place, rest);
-    for (int i = 0; i < ROUNDS && branch_edge_improve(&h->edge, &b, ENOUGH) > ENOUGH; i++)
-        ;
-    branch_edge_inspect(&h->edge, &b);
-    h->mode = b.cbrt_length;
-    h->deviation = WIDER / sqrt(b.curvature);
-    h->log_weight = branch_edge_log_likelihood(&h->edge, h->mode) + log_prior(h, h->mode) +
-                    0.5 * log(2 * M_PI / b.curvature);
 }
 
 static bool is_length(double x)
@@ -287,7 +215,7 @@ static void fit_interchange(joint_chain *c, int32_t v, int which, double rest)
                                 branch_transition_at(s, b));
     const partial *upper = meet(c, 1, &s->down[beside], branch_transition_at(s, beside),
                                 branch_outside(s, above), branch_transition_at(s, above));
-    fit_density(&c->density[1 + which], lower, upper, BRANCH_INTERNAL, rest);
+    length_density_fit(&c->density[1 + which], lower, upper, BRANCH_INTERNAL, rest);
 }
 
 /* One of `count` outcomes with probabilities proportional to exp(log_weight). */
@@ -315,7 +243,7 @@ static void visit(joint_chain *c, int32_t v, rng *r)
     double log_weight[RESOLUTIONS];
     local_fit_need(c->fit, v, 0);
     local_fit_need(c->fit, v, 1);
-    fit_density(&c->density[0], &s->down[v], branch_outside(s, v), place_of(c, v), rest);
+    length_density_fit(&c->density[0], &s->down[v], branch_outside(s, v), place_of(c, v), rest);
     if (count > 1)
         local_fit_around(c->fit, v);
     for (int which = 0; which < count - 1; which++)
@@ -330,8 +258,10 @@ static void visit(joint_chain *c, int32_t v, rng *r)
         return;
     const double value = branch_edge_log_likelihood(&to->edge, x);
     const double here = branch_edge_log_likelihood(&from->edge, old);
-    const double there = value + log_prior(to, x) - log_weight[choice] - log_normal(to, x);
-    const double back = here + log_prior(from, old) - log_weight[0] - log_normal(from, old);
+    const double there =
+        value + length_density_prior(to, x) - log_weight[choice] - length_density_proposal(to, x);
+    const double back =
+        here + length_density_prior(from, old) - log_weight[0] - length_density_proposal(from, old);
     c->log_likelihood = here;
     if (!(log(u) < there - back))
         return;
@@ -356,97 +286,6 @@ static void walk(joint_chain *c, rng *r)
 
 /* ---- subtrees ---- */
 
-static void add_place(joint_chain *c, int32_t node, int up, int before, int side)
-{
-    c->place[c->n_places++] = (subtree_place){.node = node,
-                                              .up = up,
-                                              .depth = c->place[before].depth + 1,
-                                              .before = before,
-                                              .side = side};
-}
-
-/* The places that follow number i. The part below v is not there, nor is its parent: what place 0
- * is made of are the branches above the sibling of v and above the parent. */
-static void add_next(joint_chain *c, int i)
-{
-    const topology *t = &c->solver->tree;
-    const subtree_place p = c->place[i];
-    const int32_t far = p.up ? t->parent[p.node] : p.node;
-    if (far < t->n_taxa)
-        return;
-    if (p.up) {
-        add_place(c, topology_sibling(t, p.node), 0, i, p.side);
-        add_place(c, far, 1, i, p.side);
-    } else {
-        add_place(c, t->child[far][0], 0, i, p.side);
-        add_place(c, t->child[far][1], 0, i, p.side);
-    }
-}
-
-/* All places for the part below v within `most` branches. */
-static void list_places(joint_chain *c, int32_t v, int most)
-{
-    const topology *t = &c->solver->tree;
-    const int32_t hinge = t->parent[v];
-    c->place[0] = (subtree_place){.node = topology_sibling(t, v)};
-    c->n_places = 1;
-    add_next(c, 0);
-    if (t->parent[hinge] != 0) {
-        add_place(c, topology_sibling(t, hinge), 0, 0, 1);
-        add_place(c, t->parent[hinge], 1, 0, 1);
-    }
-    for (int i = 1; i < c->n_places; i++)
-        if (c->place[i].depth < most)
-            add_next(c, i);
-}
-
-/* Places up to a distance from place 0. They are listed by distance. */
-static int count_places(const joint_chain *c, int radius)
-{
-    int count = 0;
-    while (count < c->n_places && c->place[count].depth <= radius)
-        count++;
-    return count;
-}
-
-/* Nodes between two places. */
-static int distance(const joint_chain *c, int a, int b)
-{
-    const subtree_place *p = c->place;
-    int from = a, to = b, nodes = 0;
-    if (a == b)
-        return 0;
-    while (p[from].depth > p[to].depth && p[from].before != to) {
-        from = p[from].before;
-        nodes++;
-    }
-    while (p[to].depth > p[from].depth && p[to].before != from) {
-        to = p[to].before;
-        nodes++;
-    }
-    if (p[from].before == to || p[to].before == from)
-        if (p[from].depth != p[to].depth)
-            return nodes + 1;
-    while (p[from].before != p[to].before) {
-        from = p[from].before;
-        to = p[to].before;
-        nodes += 2;
-    }
-    return nodes + (p[from].before == 0 && p[from].side != p[to].side ? 2 : 1);
-}
-
-static void mark_places(joint_chain *c, int centre)
-{
-    for (int i = 0; i < c->n_places; i++)
-        c->place[i].is_near = distance(c, i, centre) <= c->set.radius;
-    for (int i = c->n_places - 1; i >= 0; i--) {
-        subtree_place *p = &c->place[i];
-        p->is_needed |= p->is_near;
-        if (i)
-            c->place[p->before].is_needed |= p->is_needed;
-    }
-}
-
 static const partial *beyond(joint_chain *c, const subtree_place *p)
 {
     local_fit_need(c->fit, p->node, p->up);
@@ -468,7 +307,7 @@ typedef struct subtree_move {
 
 static double place_length(const joint_chain *c, const subtree_move *m, int i)
 {
-    return i ? branch_length(c, c->place[i].node) : m->merged;
+    return i ? branch_length(c, c->places.item[i].node) : m->merged;
 }
 
 /* What the prior makes of place i if it is cut into two, at a share of it from below, in the
@@ -477,7 +316,7 @@ static double cut_prior(const joint_chain *c, const subtree_move *m, int i, doub
 {
     const branch_prior prior = c->problem->prior;
     const topology *t = &c->solver->tree;
-    const int32_t node = c->place[i].node;
+    const int32_t node = c->places.item[i].node;
     const branch_place lower = branch_place_of(node < t->n_taxa);
     const branch_place upper = branch_place_of(t->parent[i ? node : m->hinge] == 0);
     const branch_place whole = lower == BRANCH_EXTERNAL ? lower : upper;
@@ -492,22 +331,22 @@ static double cut_prior(const joint_chain *c, const subtree_move *m, int i, doub
 static void score_places(joint_chain *c, const subtree_move *m, int i, const partial *near)
 {
     branch_solver *s = c->solver;
-    subtree_place *p = &c->place[i];
+    subtree_place *p = &c->places.item[i];
     const double length = place_length(c, m, i);
     const partial *far = beyond(c, p);
     if (p->is_near) {
         const double *half = transition(c, 0, length / 2);
         const partial *middle = meet(c, 0, near, half, far, half);
-        fit_density(&c->density[0], &s->down[m->v], middle, place_of(c, m->v), m->rest);
+        length_density_fit(&c->density[0], &s->down[m->v], middle, place_of(c, m->v), m->rest);
         const double score = c->density[0].log_weight + cut_prior(c, m, i, 0.5);
         p->score = isfinite(score) ? score : -HUGE_VAL;
     }
-    for (int k = i + 1; k < c->n_places; k++) {
-        const subtree_place *next = &c->place[k];
+    for (int k = i + 1; k < c->places.count; k++) {
+        const subtree_place *next = &c->places.item[k];
         if (next->before != i || !next->is_needed)
             continue;
         /* those that follow at the same end are listed in pairs, from number 1 on */
-        const subtree_place *other = &c->place[k % 2 ? k + 1 : k - 1];
+        const subtree_place *other = &c->places.item[k % 2 ? k + 1 : k - 1];
         const bool is_above = i == 0 && next->side == 1;
         meet(c, next->depth, is_above ? far : near, transition(c, 1, length), beyond(c, other),
              branch_transition_at(s, other->node));
@@ -515,18 +354,12 @@ static void score_places(joint_chain *c, const subtree_move *m, int i, const par
     }
 }
 
-/* log h(x) of the branch above v over the density with which x is drawn. */
-static double length_ratio(length_density *h, double x)
-{
-    return branch_edge_log_likelihood(&h->edge, x) + log_prior(h, x) - log_normal(h, x);
-}
-
 static void fit_part(joint_chain *c, const subtree_move *m)
 {
     local_fit_need(c->fit, m->v, 0);
     local_fit_need(c->fit, m->v, 1);
-    fit_density(&c->density[0], &c->solver->down[m->v], branch_outside(c->solver, m->v),
-                place_of(c, m->v), m->rest);
+    length_density_fit(&c->density[0], &c->solver->down[m->v], branch_outside(c->solver, m->v),
+                       place_of(c, m->v), m->rest);
 }
 
 /* Puts the part into the place at a share of its length. */
@@ -534,7 +367,7 @@ static void put(joint_chain *c, const subtree_move *m, int to, double share)
 {
     branch_solver *s = c->solver;
     const double length = place_length(c, m, to);
-    const int32_t w = c->place[to].node;
+    const int32_t w = c->places.item[to].node;
     if (to) {
         for (int32_t u = 1; u < topology_nodes(c->problem->n_taxa); u++)
             c->length[u] = 0; /* only the tree is wanted of it */
@@ -548,11 +381,11 @@ static void put(joint_chain *c, const subtree_move *m, int to, double share)
 /* Draws one of the places that were scored. */
 static int draw_place(const joint_chain *c, rng *r)
 {
-    double score[MOST_NEAR];
-    int number[MOST_NEAR], n = 0;
-    for (int i = 0; i < c->n_places; i++)
-        if (c->place[i].is_near) {
-            score[n] = c->place[i].score;
+    double score[SUBTREE_NEAR];
+    int number[SUBTREE_NEAR], n = 0;
+    for (int i = 0; i < c->places.count; i++)
+        if (c->places.item[i].is_near) {
+            score[n] = c->places.item[i].score;
             number[n++] = i;
         }
     return number[choose(score, n, r)];
@@ -568,26 +401,26 @@ static void move_subtree(joint_chain *c, int32_t v, rng *r)
     m.rest = rest_of(c, v);
     c->counts.tried[JOINT_SUBTREE]++;
     fit_part(c, &m);
-    list_places(c, v, 2 * c->set.radius);
-    double back = length_ratio(&c->density[0], old) + cut_prior(c, &m, 0, lower / m.merged);
-    const int count = count_places(c, c->set.radius);
-    mark_places(c, (int)rng_below(r, (uint32_t)count));
+    subtree_places_list(&c->places, t, v, 2 * c->set.radius);
+    double back = length_density_ratio(&c->density[0], old) + cut_prior(c, &m, 0, lower / m.merged);
+    const int count = subtree_places_within(&c->places, c->set.radius);
+    subtree_places_mark(&c->places, (int)rng_below(r, (uint32_t)count), c->set.radius);
     local_fit_need(c->fit, m.hinge, 1);
     score_places(c, &m, 0, branch_outside(s, m.hinge));
-    back -= c->place[0].score;
+    back -= c->places.item[0].score;
     const int to = draw_place(c, r);
     const double share = rng_uniform(r), step = rng_normal(r), u = rng_uniform(r);
-    double there = cut_prior(c, &m, to, share) - c->place[to].score;
+    double there = cut_prior(c, &m, to, share) - c->places.item[to].score;
     if (!is_cut(place_length(c, &m, to), share))
         return;
     local_fit_mark(c->fit);
     put(c, &m, to, share);
     local_fit_compare(c->fit);
     fit_part(c, &m);
-    list_places(c, v, c->set.radius);
+    subtree_places_list(&c->places, t, v, c->set.radius);
     const double x = c->density[0].mode + c->density[0].deviation * step;
-    there += is_length(x) ? length_ratio(&c->density[0], x) : -HUGE_VAL;
-    if (!(log(u) < there - back + log((double)count / c->n_places))) {
+    there += is_length(x) ? length_density_ratio(&c->density[0], x) : -HUGE_VAL;
+    if (!(log(u) < there - back + log((double)count / c->places.count))) {
         local_fit_undo(c->fit);
         return;
     }

@@ -45,6 +45,9 @@ const option VARIATIONAL_OPTIONS[] = {
                   "control variate, or RWS"),
     OPTION_INT(variational_options, anneal, "--anneal", OPTIONAL, 0, 4e9,
                "annealing steps, over which the weight of the data rises to 1; 0 for none"),
+    OPTION_CHOICE(variational_options, anneal_shape, "--anneal-shape", EXPERT, "linear|geometric",
+                  "how it rises, from 0.001: by the same amount, or by the same factor, in every "
+                  "step"),
     OPTION_END,
 };
 

@@ -50,9 +50,10 @@ typedef struct variational_options {
     int64_t particles;
     int estimator; /* of enum estimator */
     int64_t anneal;
+    int anneal_shape; /* of enum anneal_shape */
 } variational_options;
 
-extern const option VARIATIONAL_OPTIONS[]; /* --particles --estimator --anneal */
+extern const option VARIATIONAL_OPTIONS[]; /* --particles --estimator --anneal --anneal-shape */
 
 /* A value that a preset gives to an option that the user has not given. */
 typedef struct preset_value {

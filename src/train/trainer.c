@@ -88,7 +88,9 @@ double trainer_anneal(const trainer *t)
 {
     if (t->set.anneal_steps <= 0)
         return 1;
-    return fmin(1, t->set.anneal_from + (double)t->step / (double)t->set.anneal_steps);
+    const double part = (double)t->step / (double)t->set.anneal_steps, from = t->set.anneal_from;
+    return t->set.anneal_shape == ANNEAL_LINEAR ? fmin(1, from + part)
+                                                : pow(from, 1 - fmin(1, part));
 }
 
 /* Norm of all gradients; ART_ERR_NUMERIC if one is not finite. */

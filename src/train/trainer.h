@@ -19,11 +19,18 @@
 #include "train/task.h"
 #include "nn/optim.h"
 
+/* How the weight of the data rises, from a at step 0, over H steps. */
+typedef enum anneal_shape {
+    ANNEAL_LINEAR,    /* min(1, a + t / H), as published */
+    ANNEAL_GEOMETRIC, /* a^(1 - t / H): as many steps for each factor of ten */
+} anneal_shape;
+
 typedef struct train_settings {
     int64_t steps;
-    int64_t anneal_steps; /* H: the data's weight at step t is min(1, anneal_from + t / H) */
-    double anneal_from;   /* ANNEAL_FROM */
-    double tree_rate;     /* learning rates of the first step */
+    int64_t anneal_steps; /* H */
+    double anneal_from;   /* a: ANNEAL_FROM */
+    anneal_shape anneal_shape;
+    double tree_rate; /* learning rates of the first step */
     double branch_rate;
     double decay;         /* rates are multiplied by it .. */
     int64_t decay_every;  /* .. each time this many steps are done; 0 for never */

@@ -353,6 +353,7 @@ static infer_settings plan_of(const settings *o, branch_prior prior, int n_taxa)
                            .evaluation = o->evaluation};
     plan.training.branch_rate = o->branch.rate;
     plan.training.anneal_steps = o->variational.anneal;
+    plan.training.anneal_shape = (anneal_shape)o->variational.anneal_shape;
     return plan;
 }
 

@@ -112,6 +112,7 @@ static parsimony_settings plan_of(const settings *o)
                                .report_every = o->run.report_every,
                                .evaluation = o->evaluation};
     plan.training.anneal_steps = o->variational.anneal;
+    plan.training.anneal_shape = (anneal_shape)o->variational.anneal_shape;
     return plan;
 }
 
