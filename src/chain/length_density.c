@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ROUNDS = 8 }; /* of Newton steps, at most */
+enum { ROUNDS = 8 };                     /* of Newton steps, at most */
 static const double FIRST_LENGTH = 0.01; /* where they begin, whatever the state is */
 static const double ENOUGH = 1e-5;       /* nats that the last of them may promise */
 static const double WIDER = 1.1;         /* standard deviations of proposals over those at modes */
@@ -38,11 +38,12 @@ void length_density_fit(length_density *h, const partial *below, const partial *
     branch_edge_inspect(&h->edge, &b);
     h->mode = b.cbrt_length;
     h->deviation = WIDER / sqrt(b.curvature);
-    h->log_weight = branch_edge_log_likelihood(&h->edge, h->mode) + length_density_prior(h, h->mode) +
-                    0.5 * log(2 * M_PI / b.curvature);
+    h->log_weight = branch_edge_log_likelihood(&h->edge, h->mode) +
+                    length_density_prior(h, h->mode) + 0.5 * log(2 * M_PI / b.curvature);
 }
 
 double length_density_ratio(length_density *h, double x)
 {
-    return branch_edge_log_likelihood(&h->edge, x) + length_density_prior(h, x) - length_density_proposal(h, x);
+    return branch_edge_log_likelihood(&h->edge, x) + length_density_prior(h, x) -
+           length_density_proposal(h, x);
 }

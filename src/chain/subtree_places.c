@@ -33,11 +33,8 @@ size_t subtree_places_memory(int radius)
 
 static void add_place(subtree_places *x, int32_t node, int up, int before, int side)
 {
-    x->item[x->count++] = (subtree_place){.node = node,
-                                              .up = up,
-                                              .depth = x->item[before].depth + 1,
-                                              .before = before,
-                                              .side = side};
+    x->item[x->count++] = (subtree_place){
+        .node = node, .up = up, .depth = x->item[before].depth + 1, .before = before, .side = side};
 }
 
 /* The places that follow number i. The part below v is not there, nor is its parent: what place 0

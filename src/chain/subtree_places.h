@@ -1,5 +1,5 @@
-/* subtree_places.h: the branches of a tree to which a part of it can be moved, by their distance from
- * where it is.
+/* subtree_places.h: the branches of a tree to which a part of it can be moved, by their distance
+ * from where it is.
  *
  *     subtree_places x;
  *     status = subtree_places_init(&x, radius);
