@@ -7,6 +7,7 @@
 #include "density/model_file.h"
 #include "io/json_number.h"
 #include "jobs/table_run.h"
+#include "train/defaults.h"
 #include "train/trainer_run.h"
 
 #include <math.h>
@@ -157,10 +158,13 @@ static int make_training(fit_job *j, pool *threads)
                                 .more = j->truth ? follow_truth : NULL,
                                 .look = j->log_q ? look_at_sample : NULL,
                                 .context = j};
+    train_settings training = s->training;
+    if (s->picks == PICKS_THRESHOLD && t->count <= (size_t)s->batch)
+        training.tree_rate *= FIT_RATE_ALL_TREES;
     int status = density_create(&j->parts.task, j->parts.trees, t->decision, t->weight, t->count,
                                 s->batch, s->picks, s->seed);
     if (!status)
-        status = trainer_create(&j->parts.trainer, j->parts.task, &s->training, threads);
+        status = trainer_create(&j->parts.trainer, j->parts.task, &training, threads);
     return status ? status : trainer_run_create(&j->parts.run, j->parts.trainer, &view);
 }
 

@@ -46,7 +46,10 @@ enum {
     FIT_TRUTH_EVERY =
         500, /* .. and between two looks at the divergence from a known distribution */
 };
-#define FIT_RATE                   1e-3
+#define FIT_RATE                   2e-3
+/* Of the rate, where every step has all trees: at the full rate some steps then go wrong, and a
+ * small sample is soon learned by heart. */
+#define FIT_RATE_ALL_TREES         0.5
 /* The first gradients are a hundred times as large as the last, and must be forgotten soon. */
 #define FIT_BETA2                  0.99
 #define FIT_COOLING                1.0 /* share of the steps over which the rate falls to 0 */

@@ -169,7 +169,8 @@ static const option BATCH_OPTIONS[] = {
     OPTION_CHOICE(batch_settings, picks, "--picks", EXPERT, "independent|systematic|threshold",
                   "how these trees are drawn from the sample: independently; by systematic "
                   "sampling, which has less noise; or the most frequent trees always, with their "
-                  "exact shares, and a systematic sample of the others"),
+                  "exact shares, and a systematic sample of the others (if there are none, the "
+                  "learning rate is half of what is said)"),
     OPTION_REAL(batch_settings, beta2, "--beta2", EXPERT, 0, 0.999999,
                 "what the mean of squared gradients of the optimiser, Adam, keeps in a step"),
     OPTION_REAL(batch_settings, cooling, "--cooling", EXPERT, 0, 1,
