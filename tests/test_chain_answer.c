@@ -294,6 +294,15 @@ static void a_resumed_run_is_the_same(void **state)
     problem_free(&data);
 }
 
+/* Chains that have done some pieces of work. */
+static void begin(bench *b, const problem *data, const collapsed_settings *set, int pieces)
+{
+    bench_init(b, &data->alignment, set, 1);
+    start(b);
+    for (int i = 0; i < pieces; i++)
+        advance(b);
+}
+
 /* However early it is asked to finish, there is a result; and the verdict says what it is worth. */
 static void finishing_early(void **state)
 {
@@ -303,10 +312,7 @@ static void finishing_early(void **state)
     for (int pieces = 0; pieces < 6; pieces++) {
         bench b;
         result r;
-        bench_init(&b, &data.alignment, &set, 1);
-        start(&b);
-        for (int i = 0; i < pieces; i++)
-            advance(&b);
+        begin(&b, &data, &set, pieces);
         for (bool more = true; more;) {
             b.chains->rounds.finish_now = true;
             if (b.answer)
@@ -338,10 +344,7 @@ static void finishing_without_time(void **state)
     for (int pieces = 0; pieces < 8; pieces++) {
         bench b;
         result r;
-        bench_init(&b, &data.alignment, &set, 1);
-        start(&b);
-        for (int i = 0; i < pieces; i++)
-            advance(&b);
+        begin(&b, &data, &set, pieces);
         b.chains->rounds.finish_now = true;
         b.stop = &stop;
         while (advance(&b))

@@ -67,6 +67,26 @@ static void moments(void **state)
     check_near((double)low / N, 1.0 / 3, 5 * sqrt(2.0 / 9 / N));
 }
 
+/* Weights 1, 0, 2, 5 of a common size that has no exponential. */
+static void choices(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    const double log_weight[] = {-8000, -INFINITY, -8000 + log(2), -8000 + log(5)};
+    const double none[] = {-INFINITY, -INFINITY};
+    int count[4] = {0};
+    rng r = rng_at(7, RNG_TEST, 2, 0);
+    for (int i = 0; i < N; i++)
+        count[rng_choose(&r, log_weight, 4)]++;
+    assert_int_equal(count[1], 0);
+    for (int i = 0; i < 4; i++) {
+        const double p = exp(log_weight[i] + 8000) / 8;
+        check_near((double)count[i] / N, p, 5 * sqrt(p * (1 - p) / N));
+    }
+    assert_int_equal(rng_choose(&r, none, 2), 0);
+    assert_int_equal(rng_choose(&r, log_weight, 1), 0);
+}
+
 /* Of x and x^2, five standard errors: E x^k = a (a + 1) .. (a + k - 1). And of log x, whose mean is
  * digamma(a) and whose variance is trigamma(a): it tells apart what the moments of the small shapes
  * do not. */
@@ -103,6 +123,7 @@ int main(void)
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(streams_differ_and_repeat),
         cmocka_unit_test(moments),
+        cmocka_unit_test(choices),
         cmocka_unit_test(gamma_moments),
     };
     return cmocka_run_group_tests_name("rng", tests, NULL, NULL);

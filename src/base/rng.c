@@ -78,3 +78,19 @@ uint32_t rng_below(rng *r, uint32_t n)
             return (uint32_t)(product >> 32);
     }
 }
+
+int rng_choose(rng *r, const double *log_weight, int n)
+{
+    int best = 0;
+    double sum = 0;
+    for (int i = 1; i < n; i++)
+        if (log_weight[i] > log_weight[best])
+            best = i;
+    for (int i = 0; i < n; i++)
+        sum += exp(log_weight[i] - log_weight[best]);
+    double left = sum * rng_uniform(r);
+    for (int i = 0; i < n; i++)
+        if ((left -= exp(log_weight[i] - log_weight[best])) < 0)
+            return i;
+    return best; /* roundings of the sum */
+}

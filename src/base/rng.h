@@ -56,6 +56,10 @@ double rng_exponential(rng *r);         /* mean 1 */
 double rng_gamma(rng *r, double shape); /* mean `shape`, which is above 0; scale 1 */
 uint32_t rng_below(rng *r, uint32_t n); /* uniform in 0..n-1, without bias; n > 0 */
 
+/* One of n >= 1 outcomes, with probabilities proportional to exp(log_weight), which may be -inf;
+ * the first if all are. */
+int rng_choose(rng *r, const double *log_weight, int n);
+
 /* One block of Philox4x32-10, for known-answer tests. */
 void rng_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 

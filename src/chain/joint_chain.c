@@ -218,21 +218,6 @@ static void fit_interchange(joint_chain *c, int32_t v, int which, double rest)
     length_density_fit(&c->density[1 + which], lower, upper, BRANCH_INTERNAL, rest);
 }
 
-/* One of `count` outcomes with probabilities proportional to exp(log_weight). */
-static int choose(const double *log_weight, int count, rng *r)
-{
-    double top = -HUGE_VAL, sum = 0;
-    for (int i = 0; i < count; i++)
-        top = fmax(top, log_weight[i]);
-    for (int i = 0; i < count; i++)
-        sum += exp(log_weight[i] - top);
-    double u = rng_uniform(r) * sum;
-    for (int i = 0; i < count; i++)
-        if ((u -= exp(log_weight[i] - top)) < 0)
-            return i;
-    return 0; /* roundings of the sum */
-}
-
 /* A new length of the branch above v, and if it is an inner one a new resolution. */
 static void visit(joint_chain *c, int32_t v, rng *r)
 {
@@ -250,7 +235,7 @@ static void visit(joint_chain *c, int32_t v, rng *r)
         fit_interchange(c, v, which, rest);
     for (int i = 0; i < count; i++)
         log_weight[i] = isfinite(c->density[i].log_weight) ? c->density[i].log_weight : -HUGE_VAL;
-    const int choice = choose(log_weight, count, r);
+    const int choice = rng_choose(r, log_weight, count);
     length_density *from = &c->density[0], *to = &c->density[choice];
     const double x = to->mode + to->deviation * rng_normal(r), u = rng_uniform(r);
     c->counts.tried[kind]++;
@@ -388,7 +373,7 @@ static int draw_place(const joint_chain *c, rng *r)
             score[n] = c->places.item[i].score;
             number[n++] = i;
         }
-    return number[choose(score, n, r)];
+    return number[rng_choose(r, score, n)];
 }
 
 static void move_subtree(joint_chain *c, int32_t v, rng *r)

@@ -311,21 +311,6 @@ static int lengths_of(const chain_answer *a, const length_plan *plan, const pick
     return a->set.answer.length_draws * (t->times < plan->times ? t->times : plan->times);
 }
 
-/* One of n drawn lengths, in proportion to their weights. */
-static int choose_length(const double *log_weight, int n, rng *stream)
-{
-    double top = -HUGE_VAL, sum = 0;
-    for (int i = 0; i < n; i++)
-        top = fmax(top, log_weight[i]);
-    for (int i = 0; i < n; i++)
-        sum += exp(log_weight[i] - top);
-    double left = sum * rng_uniform(stream);
-    for (int i = 0; i < n; i++)
-        if ((left -= exp(log_weight[i] - top)) < 0)
-            return i;
-    return n - 1;
-}
-
 /* The results for one tree become draws of the posterior, as many as it was picked. */
 static void collect(chain_answer *a, particles *out, size_t number, const evidence_job *job,
                     const piece *p, size_t at)
@@ -344,7 +329,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     rng stream = rng_at(a->set.seed, RNG_POSTERIOR, 0, (uint32_t)number);
     const double weight = log(from_pool.weight / t->inclusion / parts) + t->log_ratio;
     for (int k = 0; k < parts; k++) {
-        const size_t from = at + (size_t)choose_length(p->log_weight + at, lengths, &stream);
+        const size_t from = at + (size_t)rng_choose(&stream, p->log_weight + at, lengths);
         const size_t to = (size_t)out->k++;
         memcpy(out->decision + to * decisions(a), job->decision,
                decisions(a) * sizeof *out->decision);
