@@ -3,39 +3,12 @@
 #include "artreeformer.h"
 #include "base/host.h"
 #include "base/mem.h"
-#include "collapsed/chain_starts.h"
-#include "collapsed/chain_verdict.h"
-#include "collapsed/driver_progress.h"
+#include "collapsed/driver_parts.h"
 #include "collapsed/run_facts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_near_limit(const collapsed_run *c, double reserve)
-{
-    const double limit = c->base.time_limit;
-    return limit > 0 && c->base.seconds >= limit - reserve;
-}
-
-/* Seconds of the limit that are left for the final sampling. */
-static double final_reserve(const collapsed_run *c)
-{
-    const double limit = c->base.time_limit;
-    const limit_settings *set = &c->set.limit;
-    const double usual =
-        fmax(set->answer_least * limit, fmin(set->answer_seconds, set->answer_most * limit));
-    return fmax(usual, fmin(c->pass_seconds, set->answer_measured * limit));
-}
-
-/* Seconds of the limit that are left for summaries and files. */
-static double closing_reserve(const collapsed_run *c)
-{
-    const limit_settings *set = &c->set.limit;
-    const double limit = c->base.time_limit;
-    return fmin(set->closing_seconds, set->closing_share * limit) +
-           fmin(set->closing_taxon * c->problem.posterior->n_taxa, set->taxon_share * limit);
-}
 
 /* Weighing trees costs about what drawing from them will, and new trees of the round. */
 static void note_cost(collapsed_run *c, double seconds)
@@ -46,22 +19,9 @@ static void note_cost(collapsed_run *c, double seconds)
         c->pass_seconds = seconds / (double)r->improved * trees;
 }
 
-/* What a piece of work can do without ends when only `reserve` seconds of a time limit are left. */
-static void set_deadline(collapsed_run *c, double reserve)
-{
-    const double limit = c->base.time_limit, left = limit - reserve - c->base.seconds;
-    c->stop.deadline = limit > 0 ? clock_seconds() + fmax(left, 0) : HUGE_VAL;
-}
-
-/* The reserve of a stage that has this share of the limit. */
-static double rest(const collapsed_run *c, double share)
-{
-    return (1 - share) * c->base.time_limit;
-}
-
 static int advance_parameters(collapsed_run *c, diag *d)
 {
-    set_deadline(c, rest(c, c->finish_now ? 0 : c->set.route.search_share / 2));
+    driver_set_deadline(c, driver_rest(c, c->finish_now ? 0 : c->set.route.search_share / 2));
     int status = parameter_stage_advance(c->parameters, &c->stop);
     if (status == ART_ERR_NUMERIC)
         return diag_error(d, status, (diag_place){0},
@@ -81,8 +41,9 @@ static int advance_rounds(collapsed_run *c, diag *d)
     const rounds_stage stage = c->rounds->stage;
     const double begun = clock_seconds();
     const bool is_first = stage == ROUNDS_EXPLORE && c->rounds->n_rounds == 0;
-    set_deadline(c, is_first ? rest(c, c->set.route.search_share) : final_reserve(c));
-    if (is_near_limit(c, final_reserve(c))) {
+    driver_set_deadline(c, is_first ? driver_rest(c, c->set.route.search_share)
+                                    : driver_final_reserve(c));
+    if (driver_is_near_limit(c, driver_final_reserve(c))) {
         c->is_cut = true;
         rounds_finish_now(c->rounds);
     }
@@ -102,7 +63,7 @@ static int begin_final(collapsed_run *c)
 static int advance_final(collapsed_run *c, diag *d)
 {
     int status = c->final ? ART_OK : begin_final(c);
-    if (is_near_limit(c, 0))
+    if (driver_is_near_limit(c, 0))
         c->is_late = true;
     if (!status && (c->is_late || c->finish_now))
         final_sampling_finish_now(c->final);
@@ -131,7 +92,7 @@ static bool is_diffuse(const collapsed_run *c)
     const search_counts *n = tree_search_counts(r->search);
     if (r->stage != ROUNDS_EXPLORE || r->n_rounds > 0 || r->table.count == 0)
         return false;
-    if (is_near_limit(c, rest(c, c->set.route.search_share)))
+    if (driver_is_near_limit(c, driver_rest(c, c->set.route.search_share)))
         return true;
     return n->starts >= r->set.search.starts &&
            (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
@@ -139,138 +100,15 @@ static bool is_diffuse(const collapsed_run *c)
              tree_search_unexpanded(r->search) > rounds_open_share(r)));
 }
 
-static int create_chains(collapsed_run *c)
-{
-    return chain_stage_create(&c->chains, c->problem.posterior, &c->set.chains, c->set.seed,
-                              c->rounds->team, c->rounds->threads);
-}
-
-static int create_joint(collapsed_run *c)
-{
-    return joint_stage_create(&c->joint, c->problem.posterior, &c->set.joint, c->set.seed,
-                              c->rounds->threads);
-}
-
-/* Chains and checkpoints do without the search and its table: their memory is for the chains. */
-static void release_search(collapsed_run *c)
-{
-    tree_table_clear(&c->rounds->table);
-    tree_search_release(c->rounds->search);
-}
-
-static int start_chains(void *context, const int32_t *decision, const double *length)
-{
-    collapsed_run *c = context;
-    release_search(c);
-    const int status = create_chains(c);
-    return status ? status : chain_stage_start(c->chains, decision, length);
-}
-
-static int start_joint(void *context, const int32_t *decision, const double *length)
-{
-    collapsed_run *c = context;
-    release_search(c);
-    const int status = create_joint(c);
-    return status ? status : joint_stage_start(c->joint, decision, length);
-}
-
-static int begin_chains(collapsed_run *c)
-{
-    const bool is_joint = c->problem.posterior->n_taxa > c->set.joint.taxa;
-    c->way_reported = false;
-    return chain_starts(&c->rounds->table, c->set.route.window,
-                        is_joint ? c->set.joint.chains : c->set.chains.chains,
-                        is_joint ? start_joint : start_chains, c);
-}
-
-/* Whether the chains have shown that their target is not well defined. */
-static bool is_ill_defined(const collapsed_run *c)
-{
-    return !c->chains->rounds.is_done && c->chains->rounds.blocks >= c->set.joint.trial_blocks &&
-           chain_stage_returned(c->chains) > c->set.joint.returned;
-}
-
-/* Chains with branch lengths go on where the others are. */
-static int begin_joint(collapsed_run *c)
-{
-    const size_t n = (size_t)c->set.joint.chains, edges = (size_t)c->problem.posterior->n_edges;
-    const size_t n_decisions = c->chains->states.n_decisions;
-    double *length = mem_zeros(n * edges, sizeof *length);
-    int32_t *decision = mem_zeros(n * n_decisions, sizeof *decision);
-    int status = length && decision ? create_joint(c) : ART_ERR_NOMEM;
-    for (size_t i = 0; i < n && !status; i++) {
-        const tree_chain *from = tree_chains_at(c->chains->chains, (int)i % c->set.chains.chains);
-        tree_chain_lengths(length + i * edges, from);
-        memcpy(decision + i * n_decisions, tree_chain_decision(from),
-               n_decisions * sizeof *decision);
-    }
-    if (!status)
-        status = joint_stage_start(c->joint, decision, length);
-    free(length);
-    free(decision);
-    chain_stage_free(c->chains);
-    c->chains = NULL;
-    c->chains_reported = 0;
-    c->way_reported = false;
-    return status;
-}
-
-static int advance_joint(collapsed_run *c)
-{
-    if (is_near_limit(c, closing_reserve(c)) || c->finish_now) {
-        c->is_cut = true;
-        c->joint->rounds.finish_now = true;
-    }
-    set_deadline(c, closing_reserve(c));
-    return joint_stage_advance(c->joint, &c->stop);
-}
-
-static int advance_chains(collapsed_run *c)
-{
-    const bool is_late = is_near_limit(c, final_reserve(c));
-    if (is_late || c->finish_now) {
-        c->is_cut = true;
-        c->chains->rounds.finish_now = true;
-    }
-    set_deadline(c, final_reserve(c));
-    int status = chain_stage_advance(c->chains, &c->stop);
-    if (!status && c->chains->rounds.count)
-        c->value = chain_rounds_last(&c->chains->rounds)->log_sum -
-                   log_topologies(c->problem.posterior->n_taxa) +
-                   branch_posterior_parameter_term(c->problem.posterior);
-    return status;
-}
-
-static int begin_answer(collapsed_run *c)
-{
-    return chain_answer_create(&c->answer, c->chains, c->problem.names, &c->set);
-}
-
-static int advance_answer(collapsed_run *c)
-{
-    int status = c->answer ? ART_OK : begin_answer(c);
-    if (status)
-        return status;
-    const bool draws = c->answer->stage == CHAIN_ANSWER_DRAWS;
-    if (c->finish_now)
-        chain_answer_end_lengths(c->answer);
-    set_deadline(c, draws ? 0.5 * final_reserve(c) : closing_reserve(c));
-    return chain_answer_advance(c->answer, &c->stop);
-}
-
 static int advance(run *r, diag *d)
 {
     collapsed_run *c = (collapsed_run *)r;
     if (c->parameters)
         return advance_parameters(c, d);
-    if (c->joint)
-        return advance_joint(c);
-    if (!c->chains && (is_diffuse(c) || is_incomplete(c)))
-        return begin_chains(c);
-    if (c->chains && is_ill_defined(c))
-        return begin_joint(c);
-    if (c->chains)
-        return c->chains->rounds.is_done ? advance_answer(c) : advance_chains(c);
+    if (c->chains || c->joint)
+        return driver_advance_chains(c);
+    if (is_diffuse(c) || is_incomplete(c))
+        return driver_begin_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
 }
 
@@ -287,24 +125,6 @@ static void report_way(collapsed_run *c, run_report *out)
         return;
     c->way_reported = true; /* a table that proves incomplete is a case of its own: begin_chains */
     way_words(out->text, r, way_of(c), r->finish_now);
-}
-
-/* NULL if there are no chains. */
-static const chain_rounds *chain_rounds_of(const collapsed_run *c)
-{
-    return c->joint ? &c->joint->rounds : c->chains ? &c->chains->rounds : NULL;
-}
-
-static int report_chains(collapsed_run *c, run_report *out)
-{
-    const chain_round *now = &chain_rounds_of(c)->round[c->chains_reported++];
-    if (c->joint)
-        joint_round_words(out->text, c->chains_reported, now, c->joint);
-    else
-        chain_round_words(out->text, c->chains_reported, now, c->chains);
-    out->step = (int64_t)now->blocks;
-    out->metrics = chain_round_json(now);
-    return out->metrics ? ART_OK : ART_ERR_NOMEM;
 }
 
 /* The criteria and their values, for every round. */
@@ -326,47 +146,13 @@ static int report(run *r, run_report *out)
         parameter_words(out->text, c->problem.posterior);
         return ART_OK;
     }
-    const chain_rounds *chains = chain_rounds_of(c);
+    const chain_rounds *chains = driver_chain_rounds(c);
     if (chains && c->chains_reported < chains->count)
-        return report_chains(c, out);
+        return driver_report_chains(c, out);
     if (way_of(c) == WAY_TABLE && c->reported < c->rounds->n_rounds)
         return report_round(c, out);
     report_way(c, out);
     return ART_OK;
-}
-
-static int chain_fields(collapsed_run *c, saved_state *s)
-{
-    bool has_chains = c->chains != NULL, has_answer = c->answer != NULL;
-    bool has_joint = c->joint != NULL;
-    state_bool(s, "chains.has_begun", &has_chains);
-    state_bool(s, "answer.has_begun", &has_answer);
-    state_bool(s, "joint.has_begun", &has_joint);
-    if (state_loaded(s)) {
-        chain_answer_free(c->answer);
-        chain_stage_free(c->chains);
-        joint_stage_free(c->joint);
-        c->answer = NULL;
-        c->chains = NULL;
-        c->joint = NULL;
-        if (has_chains && has_joint)
-            state_refuse(s, "two kinds of chains");
-        state_fail(s, has_chains ? create_chains(c) : ART_OK);
-        state_fail(s, has_joint ? create_joint(c) : ART_OK);
-    }
-    if (!s->status && has_joint)
-        joint_stage_fields(c->joint, s);
-    if (!s->status && has_chains)
-        chain_stage_fields(c->chains, s);
-    if (state_loaded(s) && has_answer && !(has_chains && c->chains->rounds.is_done))
-        state_refuse(s, "results of chains that have not ended");
-    else if (state_loaded(s) && has_answer)
-        state_fail(s, begin_answer(c));
-    if (state_loaded(s) && chain_rounds_of(c))
-        c->chains_reported = chain_rounds_of(c)->count;
-    if (!s->status && has_answer)
-        chain_answer_fields(c->answer, s);
-    return s->status;
 }
 
 static int fields(run *r, saved_state *s)
@@ -395,7 +181,7 @@ static int fields(run *r, saved_state *s)
     }
     if (!s->status && has_final)
         final_sampling_fields(c->final, s);
-    return s->status ? s->status : chain_fields(c, s);
+    return s->status ? s->status : driver_chain_fields(c, s);
 }
 
 static void finish_now(run *r)
@@ -481,27 +267,6 @@ static int finish_table(collapsed_run *c, answer *out)
     return status;
 }
 
-static int finish_chains(collapsed_run *c, answer *out)
-{
-    memset(out, 0, sizeof *out);
-    int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
-    verdict_init(&out->verdict);
-    if (!status)
-        chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
-                      &out->evidence, &c->set, c->is_cut);
-    return status;
-}
-
-static int finish_joint(collapsed_run *c, answer *out)
-{
-    memset(out, 0, sizeof *out);
-    int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
-                                    &out->evidence, &out->posterior);
-    verdict_init(&out->verdict);
-    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &c->set);
-    return status;
-}
-
 bool collapsed_run_has_network(const run *r)
 {
     return way_of((const collapsed_run *)r) == WAY_TABLE;
@@ -510,9 +275,7 @@ bool collapsed_run_has_network(const run *r)
 int collapsed_run_finish(run *r, answer *out)
 {
     collapsed_run *c = (collapsed_run *)r;
-    return c->joint    ? finish_joint(c, out)
-           : c->chains ? finish_chains(c, out)
-                       : finish_table(c, out);
+    return way_of(c) == WAY_TABLE ? finish_table(c, out) : driver_finish_chains(c, out);
 }
 
 json_t *collapsed_run_facts(const run *r, const answer *found)

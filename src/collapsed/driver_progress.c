@@ -1,4 +1,4 @@
-#include "collapsed/driver_progress.h"
+#include "collapsed/driver_parts.h"
 
 #include "base/format.h"
 

@@ -1,0 +1,214 @@
+#include "collapsed/driver_parts.h"
+
+#include "artreeformer.h"
+#include "base/mem.h"
+#include "collapsed/chain_starts.h"
+#include "collapsed/chain_verdict.h"
+#include "collapsed/run_facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const chain_rounds *driver_chain_rounds(const collapsed_run *c)
+{
+    return c->joint ? &c->joint->rounds : c->chains ? &c->chains->rounds : NULL;
+}
+
+static int create_chains(collapsed_run *c)
+{
+    return chain_stage_create(&c->chains, c->problem.posterior, &c->set.chains, c->set.seed,
+                              c->rounds->team, c->rounds->threads);
+}
+
+static int create_joint(collapsed_run *c)
+{
+    return joint_stage_create(&c->joint, c->problem.posterior, &c->set.joint, c->set.seed,
+                              c->rounds->threads);
+}
+
+/* Chains and checkpoints do without the search and its table: their memory is for the chains. */
+static void release_search(collapsed_run *c)
+{
+    tree_table_clear(&c->rounds->table);
+    tree_search_release(c->rounds->search);
+}
+
+static int start_chains(void *context, const int32_t *decision, const double *length)
+{
+    collapsed_run *c = context;
+    release_search(c);
+    const int status = create_chains(c);
+    return status ? status : chain_stage_start(c->chains, decision, length);
+}
+
+static int start_joint(void *context, const int32_t *decision, const double *length)
+{
+    collapsed_run *c = context;
+    release_search(c);
+    const int status = create_joint(c);
+    return status ? status : joint_stage_start(c->joint, decision, length);
+}
+
+int driver_begin_chains(collapsed_run *c)
+{
+    const bool is_joint = c->problem.posterior->n_taxa > c->set.joint.taxa;
+    c->way_reported = false;
+    return chain_starts(&c->rounds->table, c->set.route.window,
+                        is_joint ? c->set.joint.chains : c->set.chains.chains,
+                        is_joint ? start_joint : start_chains, c);
+}
+
+/* Whether the chains have shown that their target is not well defined. */
+static bool is_ill_defined(const collapsed_run *c)
+{
+    return !c->chains->rounds.is_done && c->chains->rounds.blocks >= c->set.joint.trial_blocks &&
+           chain_stage_returned(c->chains) > c->set.joint.returned;
+}
+
+/* Chains with branch lengths go on where the others are. */
+static int begin_joint(collapsed_run *c)
+{
+    const size_t n = (size_t)c->set.joint.chains, edges = (size_t)c->problem.posterior->n_edges;
+    const size_t n_decisions = c->chains->states.n_decisions;
+    double *length = mem_zeros(n * edges, sizeof *length);
+    int32_t *decision = mem_zeros(n * n_decisions, sizeof *decision);
+    int status = length && decision ? create_joint(c) : ART_ERR_NOMEM;
+    for (size_t i = 0; i < n && !status; i++) {
+        const tree_chain *from = tree_chains_at(c->chains->chains, (int)i % c->set.chains.chains);
+        tree_chain_lengths(length + i * edges, from);
+        memcpy(decision + i * n_decisions, tree_chain_decision(from),
+               n_decisions * sizeof *decision);
+    }
+    if (!status)
+        status = joint_stage_start(c->joint, decision, length);
+    free(length);
+    free(decision);
+    chain_stage_free(c->chains);
+    c->chains = NULL;
+    c->chains_reported = 0;
+    c->way_reported = false;
+    return status;
+}
+
+static int advance_joint(collapsed_run *c)
+{
+    if (driver_is_near_limit(c, driver_closing_reserve(c)) || c->finish_now) {
+        c->is_cut = true;
+        c->joint->rounds.finish_now = true;
+    }
+    driver_set_deadline(c, driver_closing_reserve(c));
+    return joint_stage_advance(c->joint, &c->stop);
+}
+
+static int advance_chains(collapsed_run *c)
+{
+    const bool is_late = driver_is_near_limit(c, driver_final_reserve(c));
+    if (is_late || c->finish_now) {
+        c->is_cut = true;
+        c->chains->rounds.finish_now = true;
+    }
+    driver_set_deadline(c, driver_final_reserve(c));
+    int status = chain_stage_advance(c->chains, &c->stop);
+    if (!status && c->chains->rounds.count)
+        c->value = chain_rounds_last(&c->chains->rounds)->log_sum -
+                   log_topologies(c->problem.posterior->n_taxa) +
+                   branch_posterior_parameter_term(c->problem.posterior);
+    return status;
+}
+
+static int begin_answer(collapsed_run *c)
+{
+    return chain_answer_create(&c->answer, c->chains, c->problem.names, &c->set);
+}
+
+static int advance_answer(collapsed_run *c)
+{
+    int status = c->answer ? ART_OK : begin_answer(c);
+    if (status)
+        return status;
+    const bool draws = c->answer->stage == CHAIN_ANSWER_DRAWS;
+    if (c->finish_now)
+        chain_answer_end_lengths(c->answer);
+    driver_set_deadline(c, draws ? 0.5 * driver_final_reserve(c) : driver_closing_reserve(c));
+    return chain_answer_advance(c->answer, &c->stop);
+}
+
+int driver_advance_chains(collapsed_run *c)
+{
+    if (c->joint)
+        return advance_joint(c);
+    if (is_ill_defined(c))
+        return begin_joint(c);
+    return c->chains->rounds.is_done ? advance_answer(c) : advance_chains(c);
+}
+
+int driver_report_chains(collapsed_run *c, run_report *out)
+{
+    const chain_round *now = &driver_chain_rounds(c)->round[c->chains_reported++];
+    if (c->joint)
+        joint_round_words(out->text, c->chains_reported, now, c->joint);
+    else
+        chain_round_words(out->text, c->chains_reported, now, c->chains);
+    out->step = (int64_t)now->blocks;
+    out->metrics = chain_round_json(now);
+    return out->metrics ? ART_OK : ART_ERR_NOMEM;
+}
+
+int driver_chain_fields(collapsed_run *c, saved_state *s)
+{
+    bool has_chains = c->chains != NULL, has_answer = c->answer != NULL;
+    bool has_joint = c->joint != NULL;
+    state_bool(s, "chains.has_begun", &has_chains);
+    state_bool(s, "answer.has_begun", &has_answer);
+    state_bool(s, "joint.has_begun", &has_joint);
+    if (state_loaded(s)) {
+        chain_answer_free(c->answer);
+        chain_stage_free(c->chains);
+        joint_stage_free(c->joint);
+        c->answer = NULL;
+        c->chains = NULL;
+        c->joint = NULL;
+        if (has_chains && has_joint)
+            state_refuse(s, "two kinds of chains");
+        state_fail(s, has_chains ? create_chains(c) : ART_OK);
+        state_fail(s, has_joint ? create_joint(c) : ART_OK);
+    }
+    if (!s->status && has_joint)
+        joint_stage_fields(c->joint, s);
+    if (!s->status && has_chains)
+        chain_stage_fields(c->chains, s);
+    if (state_loaded(s) && has_answer && !(has_chains && c->chains->rounds.is_done))
+        state_refuse(s, "results of chains that have not ended");
+    else if (state_loaded(s) && has_answer)
+        state_fail(s, begin_answer(c));
+    if (state_loaded(s) && driver_chain_rounds(c))
+        c->chains_reported = driver_chain_rounds(c)->count;
+    if (!s->status && has_answer)
+        chain_answer_fields(c->answer, s);
+    return s->status;
+}
+
+static int finish_chains(collapsed_run *c, answer *out)
+{
+    int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
+    if (!status)
+        chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
+                      &out->evidence, &c->set, c->is_cut);
+    return status;
+}
+
+static int finish_joint(collapsed_run *c, answer *out)
+{
+    int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
+                                    &out->evidence, &out->posterior);
+    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &c->set);
+    return status;
+}
+
+int driver_finish_chains(collapsed_run *c, answer *out)
+{
+    memset(out, 0, sizeof *out);
+    verdict_init(&out->verdict);
+    return c->joint ? finish_joint(c, out) : finish_chains(c, out);
+}
