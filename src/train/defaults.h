@@ -52,6 +52,9 @@ enum {
 #define FIT_RATE_ALL_TREES         0.5
 /* The first gradients are a hundred times as large as the last, and must be forgotten soon. */
 #define FIT_BETA2                  0.99
+/* Norm of a gradient: they are 1 to 3 on the way, 20 at first, and 17 in single steps that would go
+ * wrong. */
+#define FIT_CLIP                   3.0
 #define FIT_COOLING                1.0 /* share of the steps over which the rate falls to 0 */
 #define FIT_AVERAGE                0.97
 #define PUBLISHED_FIT_REPORT_EVERY 1000 /* not published: what these runs have always had */
