@@ -234,7 +234,8 @@ typedef struct art_infer_settings {
     size_t table_bytes; /* memory for the table of topologies, which has room for 1000 at least */
     /* ART_VBPI */
     int64_t steps;        /* of training; 1 and more */
-    int64_t anneal_steps; /* over which the data's weight rises to 1; 0: it is 1 */
+    int64_t anneal_steps; /* over which the data's weight rises from 0.001 to 1, by the same factor
+                             in every step; 0: it is 1 */
     int particles;        /* trees drawn in each step; 2 and more */
     double tree_rate;     /* learning rates; above 0, up to 1 */
     double branch_rate;

@@ -707,13 +707,14 @@ static void the_preset_of_the_paper(void **state)
          NULL,
          "method \"vbpi\"|steps 2,|tree_rate 0.0001|decay 0.75|decay_every 20000|hidden 8,|heads "
          "2,|"
-         "branch_rate 0.001|branch_hidden 8|particles 10|estimator \"vimco\"|anneal 100000"},
+         "branch_rate 0.001|branch_hidden 8|particles 10|estimator \"vimco\"|anneal 100000|"
+         "anneal_shape \"linear\""},
         {"parsimony -s a.fasta --preset paper --steps 2 --decay 0.5 --prefix p " FEW, 0, NULL,
          "method \"annealing\"|steps 2,|tree_rate 0.0001|decay 0.5|decay_every 20000|hidden 100|"
          "heads 4|anneal 200000"},
         {"fit t.nwk --preset paper --steps 2 --prefix f", 0, NULL,
          "steps 2,|tree_rate 0.0001|decay_every 20000|batch 10|picks \"independent\"|"
-         "average 0.9995|average_from 1000"},
+         "average 0.9995|average_from 1000|clip 0.0"},
         {"fit t.nwk --density artree --preset paper --steps 2 --prefix fa", 0, NULL,
          "steps 2,|tree_rate 0.0001|decay 0.75|decay_every 20000|density \"artree\"|hidden 100|"
          "batch 10|picks \"independent\"|average 0.0,"},

@@ -213,6 +213,7 @@ static infer_settings infer_plan(const art_infer_settings *s, branch_prior prior
     plan.evaluation.repeats = repeats;
     plan.training.branch_rate = s->branch_rate;
     plan.training.anneal_steps = s->anneal_steps;
+    plan.training.anneal_shape = ANNEAL_GEOMETRIC;
     *c = collapsed_defaults(s->seed);
     c->error = s->standard_error;
     c->table.capacity = tree_table_capacity(n_taxa, (double)s->table_bytes);
