@@ -3,7 +3,7 @@
 
 #include "artreeformer.h"
 #include "base/rng.h"
-#include "results/posterior.h"
+#include "results/parameters.h"
 #include "tree/taxa.h"
 
 #include <math.h>
@@ -87,6 +87,35 @@ static void errors_hold_for_chains_that_stay_apart(void **state)
     check_close(found[1], sqrt(5 / 3.0 / CHAINS), 0.05);
 }
 
+/* A weight that is on one draw has no error, however little the others would make of it; and what
+ * is said of the parameters then has no interval. */
+static void no_error_without_draws(void **state)
+{
+    (void)state;
+    for (int is_heavy = 0; is_heavy < 2; is_heavy++) {
+        posterior p;
+        particles batch;
+        parameter_row *row;
+        begin(&p, 100, ROWS_BY_WEIGHT);
+        check_status(particles_init(&batch, 5, N, 0));
+        for (int i = 0; i < 5; i++) {
+            batch.length[i * EDGES] = i;
+            batch.log_weight[i] = is_heavy && i == 2 ? 4 : 0; /* 55 of 59 */
+        }
+        check_status(posterior_add(&p, &batch));
+        check_status(posterior_finish(&p));
+        check_status(parameter_rows(&row, &p));
+        const double e = exp(4), draws = is_heavy ? (e + 4) * (e + 4) / (e * e + 4) : 5;
+        check_close(weighted_draws(&p.column[0]), draws, 1e-9);
+        assert_int_equal(isnan(weighted_mean_error(&p.column[0])) != 0, is_heavy);
+        assert_int_equal(isnan(row->error) && isnan(row->low) && isnan(row->median), is_heavy);
+        check_close(row->ess, draws, 1e-9);
+        free(row);
+        particles_free(&batch);
+        posterior_free(&p);
+    }
+}
+
 /* As many rows as there is room for, in the order of the draws, none twice; fewer draws are all
  * rows. */
 static void rows_are_taken_evenly(void **state)
@@ -119,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_hold_for_chains),
         cmocka_unit_test(errors_hold_for_chains_that_stay_apart),
+        cmocka_unit_test(no_error_without_draws),
         cmocka_unit_test(rows_are_taken_evenly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

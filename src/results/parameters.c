@@ -35,11 +35,12 @@ static int fill_row(parameter_row *row, const posterior *p, int k, double *value
                            .deviation = weighted_deviation(s),
                            .share = posterior_column_share(p, k)};
     posterior_column_name(row->name, p, k);
-    row->ess = row->deviation * row->deviation / (row->error * row->error);
+    row->ess = isnan(row->error) ? weighted_draws(s)
+                                 : row->deviation * row->deviation / (row->error * row->error);
     for (size_t i = 0; i < count; i++)
         value[i] = posterior_row_value(p, (int)i, k);
     size_t known = keep_numbers(value, count);
-    if (row->share < 1 && known < LEAST_ROWS)
+    if (isnan(row->error) || (row->share < 1 && known < LEAST_ROWS))
         known = 0;
     interval sample;
     const int status = interval_of(&sample, value, NULL, known, INTERVAL);

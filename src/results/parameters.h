@@ -6,8 +6,8 @@
  *     free(row);
  *
  * Means and standard deviations are those of all weighted draws, medians and intervals those of the
- * sample. Those are NaN for a parameter that only some of the averaged models have, and few rows.
- */
+ * sample. Those are NaN where the weight is on few draws, as in a run that was cut short, and for a
+ * parameter that only some of the averaged models have, and few rows. */
 #ifndef RESULTS_PARAMETERS_H
 #define RESULTS_PARAMETERS_H
 
@@ -20,11 +20,11 @@
 typedef struct parameter_row {
     char name[PARAMETER_NAME_SIZE]; /* as MrBayes' .p files have it: TL, kappa, pi(A), .. */
     double mean;
-    double error;     /* Monte Carlo standard error of the mean */
+    double error;     /* Monte Carlo standard error of the mean; NaN if it is not known */
     double deviation; /* standard deviation of the posterior */
     double median;
     double low, high; /* 95 % highest posterior density interval */
-    double ess;       /* deviation^2 / error^2 */
+    double ess;       /* deviation^2 / error^2; without an error the draws that carry the weight */
     double share;     /* posterior_column_share: all this is given the models that have it */
 } parameter_row;
 

@@ -13,6 +13,8 @@
  * overflow nor vanish; one that is larger by more than this would carry all the weight anyway. */
 static const double LARGEST = 300;
 
+static const double LEAST_DRAWS = 3; /* for a standard error */
+
 int posterior_init(posterior *p, const taxa *names, int room, posterior_rows rows, bool has_lengths,
                    uint64_t seed)
 {
@@ -131,9 +133,16 @@ double weighted_mean(const weighted_sums *s)
     return s->value / s->weight;
 }
 
+double weighted_draws(const weighted_sums *s)
+{
+    return s->weight * s->weight / s->weight2;
+}
+
 double weighted_mean_error(const weighted_sums *s)
 {
     const double m = weighted_mean(s);
+    if (weighted_draws(s) < LEAST_DRAWS)
+        return NAN;
     return sqrt(fmax(s->square2 - 2 * m * s->value2 + m * m * s->weight2, 0)) / s->weight;
 }
 

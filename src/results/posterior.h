@@ -109,9 +109,12 @@ double posterior_column_share(const posterior *p, int column);
 /* A column of a row. */
 double posterior_row_value(const posterior *p, int row, int column);
 
-/* The mean of a column over the posterior, its standard error, and the standard deviation. */
+/* The mean of a column over the posterior, its standard error, and the standard deviation. The
+ * error is NaN where the weight is on so few draws (weighted_draws below 3) that it is not known.
+ */
 double weighted_mean(const weighted_sums *s);
 double weighted_mean_error(const weighted_sums *s);
+double weighted_draws(const weighted_sums *s); /* how many draws carry the weight: at least 1 */
 double weighted_deviation(const weighted_sums *s);
 
 /* Normalises the weights and looks at the rows; no draws can be added afterwards. */

@@ -242,8 +242,11 @@ static int say_parameters(session *s, const posterior *p)
     if (p->n_columns > 1 && !status)
         log_info(&s->log, "posterior means of the parameters (95 %% HPD interval):");
     for (int k = 0; k < p->n_columns && p->n_columns > 1 && !status; k++)
-        log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
-                 row[k].high);
+        if (isnan(row[k].low))
+            log_info(&s->log, "  %-9s %-9.4g (not known: too few draws)", row[k].name, row[k].mean);
+        else
+            log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
+                     row[k].high);
     free(row);
     return status;
 }
