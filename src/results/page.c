@@ -97,9 +97,9 @@ void page_sample(char text[PAGE_FIGURE_SIZE], const posterior *p)
     char trees[FORMAT_ITEMS];
     *text = '\0';
     if (isfinite(p->sample_ess))
-        snprintf(text, PAGE_FIGURE_SIZE, "%s, worth %.0f independent draws",
+        snprintf(text, PAGE_FIGURE_SIZE, "%s, worth %.0f independent %s",
                  format_items(trees, sizeof trees, (uint64_t)p->count, "tree", "trees"),
-                 p->sample_ess);
+                 p->sample_ess, format_noun((uint64_t)llround(p->sample_ess), "draw", "draws"));
 }
 
 int page_tree(buffer *out, const posterior *p, const rooting *r)
