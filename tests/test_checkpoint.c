@@ -180,7 +180,7 @@ static void both_damaged_is_an_error(void **state)
 static void another_format_is_refused(void **state)
 {
     (void)state;
-    static const char FORMAT[] = "\"checkpoint_format\":\"6";
+    static const char FORMAT[] = "\"checkpoint_format\":\"7";
     folder f;
     char bytes[8192];
     folder_open(&f);

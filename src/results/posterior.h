@@ -21,8 +21,8 @@ typedef enum posterior_rows {
     ROWS_BY_WEIGHT, /* a sample of the posterior: each row is one of the draws, chosen in proportion
                        to its weight, independently of the other rows; all rows have equal weight,
                        and a draw with a large weight can fill several */
-    ROWS_EVENLY,    /* every so-manieth draw, where all have equal weights: the states of chains */
-    ROWS_AS_DRAWN,  /* the first draws, regardless of their weight: a sample of q */
+    ROWS_EVENLY, /* draws at equal distances, where all have equal weights: the states of chains */
+    ROWS_AS_DRAWN, /* the first draws, regardless of their weight: a sample of q */
 } posterior_rows;
 
 /* The weighted draws of one number, such as a parameter, as far as its mean needs them. */
