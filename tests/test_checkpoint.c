@@ -180,7 +180,7 @@ static void both_damaged_is_an_error(void **state)
 static void another_format_is_refused(void **state)
 {
     (void)state;
-    static const char FORMAT[] = "\"checkpoint_format\":\"7";
+    static const char FORMAT[] = "\"checkpoint_format\":\"";
     folder f;
     char bytes[8192];
     folder_open(&f);
@@ -189,7 +189,7 @@ static void another_format_is_refused(void **state)
     while (at + sizeof FORMAT < n && memcmp(bytes + at, FORMAT, sizeof FORMAT - 1) != 0)
         at++;
     assert_true(at + sizeof FORMAT < n);
-    bytes[at + sizeof FORMAT - 2] = '1';
+    bytes[at + sizeof FORMAT - 1] = '1';
     spill(f.present, bytes, n);
     diag d;
     diag_init(&d);

@@ -4,6 +4,7 @@
 #include "support/files.h"
 #include "support/problem.h"
 #include "support/run.h"
+#include "support/state.h"
 
 #include "artreeformer.h"
 #include "collapsed/run_facts.h"
@@ -59,16 +60,21 @@ typedef struct story {
     int lines, metrics;
 } story;
 
-static void tell(story *s, const infer_settings *plan, const char *sequences)
+static void open_story(story *s, const infer_settings *plan, const char *sequences)
 {
     memset(s, 0, sizeof *s);
     const free_model model = {.fixed = model_of("JC", NULL)};
     check_status(dataset_read(&s->data, scratch_write("a.fasta", sequences),
                               &(alignment_options){0}, NULL, NULL));
     check_status(infer_job_create(&s->job, &s->data, &model, plan, NULL));
+}
+
+/* To the end, or until it has been in a stage. */
+static void go_on(story *s, const char *stage)
+{
     run *r = infer_job_run(s->job);
-    run_progress now = {0};
-    while (!now.is_done) {
+    run_progress now = {.stage = ""};
+    while (!now.is_done && !(stage && !strcmp(now.stage, stage))) {
         run_report report;
         check_status(r->ops->advance(r, NULL));
         check_status(r->ops->report(r, &report));
@@ -80,9 +86,20 @@ static void tell(story *s, const infer_settings *plan, const char *sequences)
         strcat(s->said, report.text[0] ? "\n" : "");
         r->ops->progress(r, &now);
     }
+}
+
+static void close_story(story *s)
+{
     check_status(infer_job_finish(s->job, &s->found));
     s->results = infer_job_results(s->job, &s->found, "JC");
     assert_non_null(s->results);
+}
+
+static void tell(story *s, const infer_settings *plan, const char *sequences)
+{
+    open_story(s, plan, sequences);
+    go_on(s, NULL);
+    close_story(s);
 }
 
 static void story_free(story *s)
@@ -247,6 +264,85 @@ static void chains_hand_over(void **state)
     story_free(&s);
 }
 
+/* A table whose draws have weights of too heavy a tail hands over to chains with lengths .. */
+static infer_settings doubtful(void)
+{
+    infer_settings plan = quick();
+    plan.collapsed.joint.pareto_k = -HUGE_VAL; /* whatever the weights are */
+    plan.collapsed.final.doubtful_passes = 1;
+    plan.collapsed.joint.rounds.first_blocks = 2048;
+    plan.collapsed.joint.rounds.most = 1;
+    return plan;
+}
+
+static void the_table_hands_over(void **state)
+{
+    (void)state;
+    story s;
+    const infer_settings plan = doubtful();
+    tell(&s, &plan, FEW);
+    const verdict *v = &s.found.evaluation.verdict;
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    expect(s.said, "\nThe posterior of branch lengths and parameters is too far from a normal ");
+    expect(s.said, "\nchains, round 1: 2,048 blocks each;");
+    expect(s.said, word(&s, "way_reason"));
+    assert_true(v->converged && !v->has_evidence_error && v->n_warnings == 1);
+    expect(v->warning[0], "The log marginal likelihood has no error bar, and may be too low:");
+    assert_true(number(&s, "log_evidence") < 0); /* that of the table, without an error */
+    assert_true(json_is_null(json_object_get(s.results, "log_evidence_se")));
+    assert_int_equal(s.found.evaluation.posterior.count, 50);
+    const infer_description about = {.alignment = "a.fasta", .model = "JC"};
+    check_status(infer_job_write(s.job, &s.found, &about, scratch_path("h"), NULL));
+    char *report = file_text("h.report.txt");
+    expect(report, "Verdict: converged");
+    expect(report, "not known (see the warning)");
+    free(report);
+    run_well("sample --model h.model.safetensors -n 2 --quiet");
+    story_free(&s);
+}
+
+/* .. also after being saved and loaded while these run .. */
+static void saved_after_the_table(void **state)
+{
+    (void)state;
+    story straight, first, second;
+    saved_state file = {0};
+    const infer_settings plan = doubtful();
+    tell(&straight, &plan, FEW);
+    open_story(&first, &plan, FEW);
+    go_on(&first, "chains");
+    run *saved = infer_job_run(first.job);
+    check_status(saved->ops->fields(saved, &file));
+    state_turn(&file, NULL);
+    open_story(&second, &plan, FEW);
+    run *loaded = infer_job_run(second.job);
+    check_status(loaded->ops->fields(loaded, &file));
+    check_status(saved_state_end(&file));
+    go_on(&second, NULL);
+    close_story(&second);
+    assert_true(json_equal(straight.results, second.results));
+    saved_state_free(&file);
+    story_free(&straight);
+    story_free(&first);
+    story_free(&second);
+}
+
+/* .. and answers after all, with what is wrong, if those do not agree. */
+static void the_table_answers_after_all(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = doubtful();
+    plan.collapsed.joint.rounds.first_blocks = 12;
+    plan.collapsed.judgement.ess = HUGE_VAL; /* whatever the chains do */
+    tell(&s, &plan, FEW);
+    assert_string_equal(word(&s, "way"), "table");
+    expect(s.said, "\nchains, round 1: 12 blocks each;");
+    assert_true(number(&s, "log_evidence") < 0 && number(&s, "table_trees") > 0);
+    assert_null(json_object_get(s.results, "chain_rounds"));
+    story_free(&s);
+}
+
 static void rounds_of_the_table_in_words(void **state)
 {
     (void)state;
@@ -305,6 +401,9 @@ int main(void)
         in_scratch_folder(the_way_of_chains),
         in_scratch_folder(the_way_of_chains_with_lengths),
         in_scratch_folder(chains_hand_over),
+        in_scratch_folder(the_table_hands_over),
+        in_scratch_folder(saved_after_the_table),
+        in_scratch_folder(the_table_answers_after_all),
         cmocka_unit_test(rounds_of_the_table_in_words),
         cmocka_unit_test(rounds_of_chains_in_words),
     };

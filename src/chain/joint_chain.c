@@ -13,12 +13,13 @@
 
 enum { RESOLUTIONS = 3 };
 
-/* Steps of the parameters, in parts of the one that is best for a normal distribution of as many
- * variables (2.38 over the root of their number): lengths that are held leave less room. And the
- * standard deviation of the logarithm of the factor of all lengths, times the root of their
- * number. */
-static const double STEP[] = {0.1, 0.3, 1};
+/* Steps of all parameters, in parts of the one that is best for a normal distribution of as many
+ * variables (2.38 over the root of their number): lengths that are held leave less room. Those of a
+ * single one, in parts of the same with one variable: its distribution may have a much longer tail
+ * than the normal one. And the standard deviation of the logarithm of the factor of all lengths,
+ * times the root of their number. */
 enum { STEPS = 3 };
+static const double STEP[STEPS] = {0.1, 0.3, 1}, SINGLE_STEP[STEPS] = {0.3, 1, 3};
 static const double BEST_STEP = 2.38, LENGTH_STEP = 0.5;
 
 struct joint_chain {
@@ -435,19 +436,36 @@ static void step(joint_chain *c, uint64_t seed, uint32_t chain)
     c->counts.steps++;
 }
 
+static void move_all(joint_chain *c, rng *r)
+{
+    const int n = (int)n_free(c);
+    const double scale = STEP[rng_below(r, STEPS)] * BEST_STEP / sqrt((double)n);
+    for (int j = 0; j < n; j++) {
+        const double normal = rng_normal(r);
+        for (int i = j; i < n; i++)
+            c->proposed[i] += scale * c->factor[i * n + j] * normal;
+    }
+}
+
+static void move_single(joint_chain *c, rng *r)
+{
+    const int n = (int)n_free(c), i = (int)rng_below(r, (uint32_t)n);
+    double variance = 0;
+    for (int j = 0; j <= i; j++)
+        variance += c->factor[i * n + j] * c->factor[i * n + j];
+    c->proposed[i] += SINGLE_STEP[rng_below(r, STEPS)] * BEST_STEP * sqrt(variance) * rng_normal(r);
+}
+
 /* z' and the factor of the lengths; the logarithm of the latter is returned, NaN if z' is out of
  * bounds. */
 static double propose_parameters(joint_chain *c, rng *r)
 {
     const int n = (int)n_free(c);
-    const double scale = STEP[rng_below(r, STEPS)] * BEST_STEP / sqrt((double)n);
-    double normal = 0;
     memcpy(c->proposed, c->parameter, (size_t)n * sizeof *c->proposed);
-    for (int j = 0; j < n; j++) {
-        normal = rng_normal(r);
-        for (int i = j; i < n; i++)
-            c->proposed[i] += scale * c->factor[i * n + j] * normal;
-    }
+    if (rng_below(r, 2))
+        move_all(c, r);
+    else
+        move_single(c, r);
     const double grown = LENGTH_STEP / sqrt((double)c->problem->n_edges) * rng_normal(r);
     for (int i = 0; i < n; i++)
         if (!(c->proposed[i] >= c->low[i] && c->proposed[i] <= c->high[i]))

@@ -43,9 +43,9 @@
  *
  * with w the density with which place, u and length are drawn.
  *
- * At the end of a block, if there are free parameters: z gets a normal step with the covariance of
- * the problem (`spread`), times one of a few factors, and all lengths are multiplied by a factor
- * near 1; both are accepted or rejected together.
+ * At the end of a block, if there are free parameters: z, or one parameter of it, gets a normal
+ * step with the covariance of the problem (`spread`), times one of a few factors, and all lengths
+ * are multiplied by a factor near 1; both are accepted or rejected together.
  *
  * Nothing is allocated after create. Results depend on the arguments alone. */
 #ifndef CHAIN_JOINT_CHAIN_H

@@ -53,7 +53,7 @@ void evaluation_say(session *s, const evaluation *e)
     add_figure(bounds, sizeof bounds, "1 sample", 3, v.lower_bound_1);
     add_figure(bounds, sizeof bounds, "10 samples", 3, v.lower_bound_10);
     if (!verdict_shows_errors(&e->verdict))
-        snprintf(error, sizeof error, ", standard error: not known (not converged)");
+        snprintf(error, sizeof error, ", standard error: %s", verdict_no_error(&e->verdict));
     else if (isfinite(v.log_evidence_se))
         snprintf(error, sizeof error, ", standard error %.3f", v.log_evidence_se);
     char sample[PAGE_FIGURE_SIZE], ess[FORMAT_SIZE], draws[FORMAT_SIZE], trees[FORMAT_ITEMS];

@@ -72,14 +72,33 @@ static void set_figures(verdict *v, const chain_round *last)
     v->ess_splits = chain_round_ess(last);
 }
 
-void joint_verdict(verdict *v, const chain_round *last, const collapsed_settings *set)
+bool chains_are_good(const chain_round *last, const chain_judgement *set)
+{
+    verdict v;
+    verdict_init(&v);
+    judge_chains(&v, last, set);
+    return v.converged;
+}
+
+void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
+                   const collapsed_settings *set)
 {
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
-    verdict_warn(v, false,
-                 "There is no log marginal likelihood: with so many branches, or so many that the "
-                 "data leave open, lengths cannot be integrated out reliably. Probabilities of "
-                 "splits, branch lengths and parameters do not need it.");
+    if (isfinite(e->log_evidence))
+        verdict_warn(
+            v, false,
+            "The log marginal likelihood has no error bar, and may be too low: much of the "
+            "weight of the draws for it is on a few of them (Pareto k %.2f; below 0.7 is "
+            "needed). Probabilities of splits, branch lengths and parameters do not need "
+            "it: they are those of the chains.",
+            e->pareto_k);
+    else
+        verdict_warn(
+            v, false,
+            "There is no log marginal likelihood: with so many branches, or so many that "
+            "the data leave open, lengths cannot be integrated out reliably. Probabilities "
+            "of splits, branch lengths and parameters do not need it.");
     v->has_evidence_error = false;
 }
 

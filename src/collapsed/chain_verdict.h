@@ -11,7 +11,12 @@
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
                    const collapsed_settings *set, bool is_cut);
 
-/* Judges chains over topologies with their lengths by their last round. v is initialised. */
-void joint_verdict(verdict *v, const chain_round *last, const collapsed_settings *set);
+/* Judges chains over topologies with their lengths by their last round. v is initialised; e may
+ * have an estimate of the evidence from elsewhere, with its Pareto k. */
+void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
+                   const collapsed_settings *set);
+
+/* Whether chains agree and are worth enough by their last round. */
+bool chains_are_good(const chain_round *last, const chain_judgement *set);
 
 #endif

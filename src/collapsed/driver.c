@@ -107,6 +107,8 @@ static int advance(run *r, diag *d)
         return advance_parameters(c, d);
     if (c->chains || c->joint)
         return driver_advance_chains(c);
+    if (driver_needs_joint(c))
+        return driver_begin_joint(c);
     if (is_diffuse(c) || is_incomplete(c))
         return driver_begin_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
@@ -114,7 +116,9 @@ static int advance(run *r, diag *d)
 
 static posterior_way way_of(const collapsed_run *c)
 {
-    return c->joint ? WAY_JOINT : c->chains ? WAY_CHAINS : WAY_TABLE;
+    if (c->joint && !driver_joint_failed(c))
+        return c->final ? WAY_TABLE_THEN_JOINT : WAY_JOINT;
+    return c->chains ? WAY_CHAINS : WAY_TABLE;
 }
 
 /* Which way was chosen and why, once that is known. */
@@ -269,7 +273,7 @@ static int finish_table(collapsed_run *c, answer *out)
 
 bool collapsed_run_has_network(const run *r)
 {
-    return way_of((const collapsed_run *)r) == WAY_TABLE;
+    return ((const collapsed_run *)r)->final != NULL;
 }
 
 int collapsed_run_finish(run *r, answer *out)
@@ -281,7 +285,8 @@ int collapsed_run_finish(run *r, answer *out)
 json_t *collapsed_run_facts(const run *r, const answer *found)
 {
     const collapsed_run *c = (const collapsed_run *)r;
-    return c->joint    ? joint_facts(c->rounds, c->joint, found)
-           : c->chains ? chain_facts(c->rounds, c->chains, &c->check, found)
-                       : table_facts(c->rounds, found);
+    const posterior_way way = way_of(c);
+    return way == WAY_TABLE    ? table_facts(c->rounds, found)
+           : way == WAY_CHAINS ? chain_facts(c->rounds, c->chains, &c->check, found)
+                               : joint_facts(c->rounds, way, c->joint, found);
 }

@@ -45,18 +45,32 @@ static int start_chains(void *context, const int32_t *decision, const double *le
 static int start_joint(void *context, const int32_t *decision, const double *length)
 {
     collapsed_run *c = context;
-    release_search(c);
+    if (!c->final) /* the table stays where its answer may yet be needed */
+        release_search(c);
     const int status = create_joint(c);
     return status ? status : joint_stage_start(c->joint, decision, length);
 }
 
+int driver_begin_joint(collapsed_run *c)
+{
+    c->way_reported = false;
+    return chain_starts(&c->rounds->table, c->set.route.window, c->set.joint.chains, start_joint,
+                        c);
+}
+
 int driver_begin_chains(collapsed_run *c)
 {
-    const bool is_joint = c->problem.posterior->n_taxa > c->set.joint.taxa;
+    if (c->problem.posterior->n_taxa > c->set.joint.taxa)
+        return driver_begin_joint(c);
     c->way_reported = false;
-    return chain_starts(&c->rounds->table, c->set.route.window,
-                        is_joint ? c->set.joint.chains : c->set.chains.chains,
-                        is_joint ? start_joint : start_chains, c);
+    return chain_starts(&c->rounds->table, c->set.route.window, c->set.chains.chains, start_chains,
+                        c);
+}
+
+bool driver_needs_joint(const collapsed_run *c)
+{
+    return c->final && c->final->stage == FINAL_DONE && !c->joint && !c->is_late &&
+           !c->finish_now && final_sampling_failed(c->final);
 }
 
 /* Whether the chains have shown that their target is not well defined. */
@@ -67,7 +81,7 @@ static bool is_ill_defined(const collapsed_run *c)
 }
 
 /* Chains with branch lengths go on where the others are. */
-static int begin_joint(collapsed_run *c)
+static int replace_chains(collapsed_run *c)
 {
     const size_t n = (size_t)c->set.joint.chains, edges = (size_t)c->problem.posterior->n_edges;
     const size_t n_decisions = c->chains->states.n_decisions;
@@ -139,7 +153,7 @@ int driver_advance_chains(collapsed_run *c)
     if (c->joint)
         return advance_joint(c);
     if (is_ill_defined(c))
-        return begin_joint(c);
+        return replace_chains(c);
     return c->chains->rounds.is_done ? advance_answer(c) : advance_chains(c);
 }
 
@@ -198,12 +212,32 @@ static int finish_chains(collapsed_run *c, answer *out)
     return status;
 }
 
+/* What the table tells of the evidence, where chains took over from it. */
+static int table_evidence(collapsed_run *c, evidence *e)
+{
+    answer found;
+    int status = final_sampling_finish(c->final, &found);
+    e->log_evidence = found.evidence.log_evidence;
+    e->log_evidence_se = found.evidence.log_evidence_se; /* not shown, by the verdict */
+    e->pareto_k = found.evidence.pareto_k;
+    posterior_free(&found.posterior);
+    return status;
+}
+
 static int finish_joint(collapsed_run *c, answer *out)
 {
     int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
                                     &out->evidence, &out->posterior);
-    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &c->set);
+    if (!status && c->final)
+        status = table_evidence(c, &out->evidence);
+    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set);
     return status;
+}
+
+bool driver_joint_failed(const collapsed_run *c)
+{
+    return c->joint && c->final && c->joint->rounds.is_done &&
+           !chains_are_good(chain_rounds_last(&c->joint->rounds), &c->set.judgement);
 }
 
 int driver_finish_chains(collapsed_run *c, answer *out)

@@ -17,7 +17,8 @@ typedef struct collapsed_run {
     final_sampling *final; /* NULL during the rounds */
     chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
     chain_answer *answer;  /* NULL before the chains have ended */
-    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well */
+    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well; with `final`, if
+                              the table has shown that */
     chain_check check;     /* once it is finished */
     int chains_reported;   /* rounds of the chains, of one kind or the other */
     int reported;          /* rounds */
@@ -57,11 +58,18 @@ const chain_rounds *driver_chain_rounds(const collapsed_run *c);
 
 /* From the search to chains that start at its peaks. */
 int driver_begin_chains(collapsed_run *c);
+
+/* From the table, whose draws have weights with too heavy a tail, to chains with branch lengths. */
+bool driver_needs_joint(const collapsed_run *c);
+int driver_begin_joint(collapsed_run *c);
 int driver_advance_chains(collapsed_run *c);
 
 /* The next round that was not yet reported. */
 int driver_report_chains(collapsed_run *c, run_report *out);
 int driver_chain_fields(collapsed_run *c, saved_state *s);
 int driver_finish_chains(collapsed_run *c, answer *out);
+
+/* Whether chains that took over from the table have ended without agreeing. */
+bool driver_joint_failed(const collapsed_run *c);
 
 #endif

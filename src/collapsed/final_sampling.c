@@ -72,6 +72,12 @@ void final_sampling_finish_now(final_sampling *a)
     a->finish_now = true;
 }
 
+bool final_sampling_failed(const final_sampling *a)
+{
+    return tree_sampler_passes(a->sampler) >= a->set->final.doubtful_passes &&
+           tree_sampler_pareto(a->sampler) > a->set->joint.pareto_k;
+}
+
 /* An error that is small because the large weights have not been met yet is none; but there is an
  * end to waiting for them. */
 static bool is_enough(const final_sampling *a, int passes)
@@ -87,7 +93,8 @@ static bool is_over(const final_sampling *a)
 {
     const int passes = tree_sampler_passes(a->sampler);
     return passes > 0 && tree_sampler_between(a->sampler) &&
-           (a->finish_now || passes >= a->set->final.passes || is_enough(a, passes));
+           (a->finish_now || passes >= a->set->final.passes || is_enough(a, passes) ||
+            final_sampling_failed(a));
 }
 
 static int pass(final_sampling *a)

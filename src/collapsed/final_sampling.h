@@ -59,6 +59,10 @@ int final_sampling_advance(final_sampling *a, diag *d);
  * object, after its table has been loaded. */
 int final_sampling_fields(final_sampling *a, saved_state *s);
 
+/* Whether, after enough passes to tell, the weights of the draws have so heavy a tail that chains
+ * with branch lengths are to take over. O(draws log draws). */
+bool final_sampling_failed(const final_sampling *a);
+
 /* The current pass or step will be the last. There is at least one of each. */
 void final_sampling_finish_now(final_sampling *a);
 

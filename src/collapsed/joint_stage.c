@@ -12,19 +12,31 @@
 
 enum { BATCH = 64 }; /* states that are added to the posterior at a time */
 
-/* Steps of a block: fewer with many taxa, as each takes longer. */
+/* Steps of a block: fewer with many taxa, as each takes longer, and with few, where a few of them
+ * leave nothing of the tree as it was. */
 static int block_steps(const joint_stage_settings *set, int n_taxa)
 {
-    const int steps = n_taxa > set->whole_taxa
-                          ? (int)((int64_t)set->chain.block * set->whole_taxa / n_taxa)
-                          : set->chain.block;
-    return steps > 1 ? steps : 1;
+    int64_t steps = set->chain.block;
+    if (n_taxa > set->most_whole)
+        steps = steps * set->most_whole / n_taxa;
+    else if (n_taxa < set->least_whole)
+        steps = steps * n_taxa / set->least_whole;
+    return steps > set->least_block ? (int)steps : set->least_block;
+}
+
+/* Steps of the parameters in a block, each of which takes the time of a number of others that grows
+ * with the taxa. */
+static int parameter_steps(const joint_stage_settings *set, int block, int n_taxa)
+{
+    const int steps = block * set->parameter_taxa / n_taxa;
+    return steps > set->chain.parameters ? steps : set->chain.parameters;
 }
 
 static int create_chains(joint_stage *s)
 {
     joint_settings chain = s->set.chain;
     chain.block = block_steps(&s->set, s->problem->n_taxa);
+    chain.parameters = parameter_steps(&s->set, chain.block, s->problem->n_taxa);
     int status = ART_OK;
     for (int i = 0; i < s->set.chains && !status; i++)
         status = joint_chain_create(&s->chain[i], s->problem, &chain);

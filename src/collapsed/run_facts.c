@@ -30,10 +30,16 @@ static const char WITH_LENGTHS[] = "Markov chains over topologies with their bra
                                    "the posterior. There will be no "
                                    "marginal likelihood, and no network is trained.";
 
-static void joint_words(char text[RUN_WORDS], const rounds *r)
+static void joint_words(char text[RUN_WORDS], const rounds *r, posterior_way way)
 {
     const int n_taxa = r->problem->n_taxa;
-    if (n_taxa > r->set.joint.taxa)
+    if (way == WAY_TABLE_THEN_JOINT)
+        snprintf(text, RUN_WORDS,
+                 "The posterior of branch lengths and parameters is too far from a normal "
+                 "distribution to be drawn from one, even for the trees of the table, so Markov "
+                 "chains over topologies with their branch lengths sample it. The marginal "
+                 "likelihood will have no error bar.");
+    else if (n_taxa > r->set.joint.taxa)
         snprintf(text, RUN_WORDS,
                  "%d taxa are too many for integrating out branch lengths (more than %d), so %s",
                  n_taxa, r->set.joint.taxa, WITH_LENGTHS);
@@ -49,8 +55,8 @@ void way_words(char text[RUN_WORDS], const rounds *r, posterior_way way, bool is
     const int n_taxa = r->problem->n_taxa;
     const bool chains = way == WAY_CHAINS;
     char count[FORMAT_ITEMS];
-    if (way == WAY_JOINT)
-        joint_words(text, r);
+    if (way == WAY_JOINT || way == WAY_TABLE_THEN_JOINT)
+        joint_words(text, r, way);
     else if (chains && n_taxa > r->set.route.table_taxa)
         snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d), so %s", n_taxa,
                  r->set.route.table_taxa, INSTEAD);
@@ -200,7 +206,8 @@ static json_t *common_facts(const rounds *r, posterior_way way, const answer *fo
     const search_counts *n = tree_search_counts(r->search);
     const tree_set *trees = &found->posterior.trees;
     char words[RUN_WORDS];
-    static const char *const NAME[] = {"table", "chains", "chains with branch lengths"};
+    static const char *const NAME[] = {"table", "chains", "chains with branch lengths",
+                                       "chains with branch lengths"};
     way_words(words, r, way, found->evidence.unfinished);
     json_t *out =
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
@@ -261,8 +268,8 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
                   with_numbers(own, number, sizeof number / sizeof *number));
 }
 
-json_t *joint_facts(const rounds *r, const joint_stage *chains, const answer *found)
+json_t *joint_facts(const rounds *r, posterior_way way, const joint_stage *chains,
+                    const answer *found)
 {
-    return merged(common_facts(r, WAY_JOINT, found),
-                  chains_json(chains->set.chains, &chains->rounds));
+    return merged(common_facts(r, way, found), chains_json(chains->set.chains, &chains->rounds));
 }

@@ -17,9 +17,10 @@ void parameter_words(char text[RUN_WORDS], const branch_posterior *problem);
 
 /* Which way the posterior is found. */
 typedef enum posterior_way {
-    WAY_TABLE,  /* a table of trees and a network */
-    WAY_CHAINS, /* chains over topologies and a density of clades */
-    WAY_JOINT,  /* chains over topologies with their branch lengths */
+    WAY_TABLE,            /* a table of trees and a network */
+    WAY_CHAINS,           /* chains over topologies and a density of clades */
+    WAY_JOINT,            /* chains over topologies with their branch lengths */
+    WAY_TABLE_THEN_JOINT, /* as well, where the weights of a table's draws were no use */
 } posterior_way;
 
 /* The way, and why. is_cut says, of the table, that the search was ended before its end. */
@@ -41,6 +42,7 @@ json_t *chain_round_json(const chain_round *r);
 json_t *table_facts(const rounds *r, const answer *found);
 json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_check *check,
                     const answer *found);
-json_t *joint_facts(const rounds *r, const joint_stage *chains, const answer *found);
+json_t *joint_facts(const rounds *r, posterior_way way, const joint_stage *chains,
+                    const answer *found);
 
 #endif

@@ -1,6 +1,7 @@
 #include "collapsed/settings.h"
 
 #include "branch/settings.h"
+#include "results/verdict.h"
 
 static const affordable_settings AFFORDABLE = {.taxa = 40, .least = 16};
 
@@ -147,6 +148,7 @@ static joint_stage_settings joint_stage_defaults(void)
         .taxa = 400,
         .trial_blocks = 8,
         .returned = 0.25,
+        .pareto_k = VERDICT_PARETO_K,
         .chains = 4,
         .rounds = {.first_blocks = 64,
                    .most = 12,
@@ -155,7 +157,10 @@ static joint_stage_settings joint_stage_defaults(void)
                    .asdsf = 0.01,
                    .r_hat = 1.05},
         .room = {.memory = (size_t)128 << 20, .least = 256, .most = 2048},
-        .whole_taxa = 400,
+        .least_whole = 100,
+        .most_whole = 400,
+        .least_block = 16,
+        .parameter_taxa = 8,
         .ess = 200,
     };
 }

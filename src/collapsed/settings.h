@@ -156,7 +156,8 @@ typedef struct sampler_settings {
 typedef struct final_settings {
     int64_t passes;       /* at most */
     int least_passes;     /* for the probabilities of trees, where the error is small at once */
-    int doubtful_passes;  /* where only Pareto k is not as wanted: an end to waiting */
+    int doubtful_passes;  /* where only Pareto k is not as wanted: an end to waiting. Where chains
+                             then take over (joint_stage_settings.pareto_k), in any case */
     size_t cache;         /* bytes for partial trees that are drawn again and again */
     double flatness;      /* power of the network's probabilities, for trees outside: the table it
                              was fitted to ends somewhere, and it is too low beyond */
@@ -229,11 +230,16 @@ typedef struct joint_stage_settings {
     double returned; /* .. and more than this share of them did not stand (docs/chain.md): their
                         target is then not well defined. Measured: 0.00 to 0.14 on good data,
                         0.7 on 354.phy */
+    double pareto_k; /* and where the weights of draws of lengths and parameters, for the trees of a
+                        table, have a heavier tail: these chains take over */
     int chains;      /* two at least */
     chain_round_settings rounds;
     state_room room; /* for the states, lengths included */
-    int whole_taxa;  /* up to so many, blocks are whole; with more they have fewer steps */
-    double ess;      /* effective number of trees, wanted for the end */
+    int least_whole; /* from so many taxa .. */
+    int most_whole; /* .. to so many, blocks are whole; with fewer and more they have fewer steps */
+    int least_block;    /* but not fewer than this */
+    int parameter_taxa; /* with so many, a step of the parameters takes as long as another */
+    double ess;         /* effective number of trees, wanted for the end */
 } joint_stage_settings;
 
 /* The results from chains and draws of the density (chain_answer.h). */

@@ -375,6 +375,7 @@ int model_average_create(model_average **out, const dataset *data, const free_mo
     a->set.collapsed.final.length_steps = 0; /* an average leaves no trained model .. */
     a->set.collapsed.joint.taxa = INT_MAX;   /* .. and needs the evidence of every model */
     a->set.collapsed.joint.returned = 1;
+    a->set.collapsed.joint.pareto_k = HUGE_VAL;
     a->threads = threads;
     a->n = n;
     a->model = mem_zeros((size_t)n, sizeof *a->model);

@@ -30,7 +30,7 @@ int page_figures(page_figure figure[PAGE_FIGURES], const evidence *e, const verd
     } row[PAGE_FIGURES] = {
         {"estimate", e->log_evidence, 3, isnan(e->log_evidence), "not estimated"},
         {"standard error", shown.log_evidence_se, 3, isfinite(e->log_evidence_se),
-         "not known (not converged)"},
+         verdict_no_error(v)},
         {"SD of one estimate", shown.log_evidence_sd, 3, false, ""},
         {"1-sample lower bound", e->lower_bound_1, 3, false, ""},
         {"10-sample lower bound", e->lower_bound_10, 3, false, ""},

@@ -95,6 +95,12 @@ bool verdict_shows_split_errors(const verdict *v)
     return !v->is_given || v->converged;
 }
 
+const char *verdict_no_error(const verdict *v)
+{
+    return v->is_given && v->converged ? "not known (see the warning)"
+                                       : "not known (not converged)";
+}
+
 bool verdict_search_is_finished(const evidence *e)
 {
     return !e->unfinished && !e->cut;

@@ -59,6 +59,9 @@ void verdict_of_evidence(verdict *v, const evidence *e);
 bool verdict_shows_errors(const verdict *v);
 bool verdict_shows_split_errors(const verdict *v);
 
+/* What stands in the place of errors that are not shown. */
+const char *verdict_no_error(const verdict *v);
+
 /* The evidence as it may be shown: what is not known becomes NaN. That are the standard errors,
  * unless they are earned, and the fraction of the posterior outside the table after a search that
  * is unfinished. */
