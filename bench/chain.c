@@ -3,11 +3,11 @@
  *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
  *
  *     seed, walk, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
- *     joint=1       a chain over topologies with their branch lengths (chain/joint_chain.h)
- * instead, with walk, subtrees, radius and block as in joint_settings chains=K      so many chains,
- * one after the other, of as many climbs (seeds seed, seed + 1, ..); SECONDS are for each, and the
- * agreement of their second halves is printed start=FILE    begins at the tree in FILE; where there
- * is none, at the end of a climb, which is then written there
+ *     joint=1     a chain over topologies with their branch lengths (chain/joint_chain.h) instead,
+ *                 with walk, subtrees, radius and block as in joint_settings
+ *     chains=K    so many chains, one after the other, of as many climbs (seeds seed, seed + 1,
+ * ..); SECONDS are for each, and the agreement of their second halves is printed start=FILE  begins
+ * at the tree in FILE; where there is none, at the end of a climb, which is then written there
  *
  * Chains on one thread, each from the end of one climb (collapsed/search_worker.h); exponential
  * branches of mean 0.1. Prints how many steps of each kind were made, proposed another tree and
@@ -226,15 +226,24 @@ static int set_option(work *w, const char *text)
 {
     const char *equals = strchr(text, '=');
     const size_t n = equals ? (size_t)(equals - text) : 0;
+    chain_settings *plain = &w->set;
+    joint_settings *joint = &w->joint_set;
     const struct {
         const char *name;
-        double *number;
+        double *number; /* of either kind of chain: only that of the chosen one counts */
+        double *joint_number;
         int *count;
-    } names[] = {{"walk", &w->set.walk, NULL},     {"subtrees", &w->set.subtrees, NULL},
-                 {"radius", NULL, &w->set.radius}, {"tolerance", &w->set.tolerance, NULL},
-                 {"near", &w->set.near, NULL},     {"rings", NULL, &w->set.rings},
-                 {"block", NULL, &w->set.block},   {"local", NULL, &w->set.local},
-                 {"joint", NULL, &w->joint},       {"chains", NULL, &w->chains}};
+        int *joint_count;
+    } names[] = {{"walk", &plain->walk, &joint->walk, NULL, NULL},
+                 {"subtrees", &plain->subtrees, &joint->subtrees, NULL, NULL},
+                 {"tolerance", &plain->tolerance, NULL, NULL, NULL},
+                 {"near", &plain->near, NULL, NULL, NULL},
+                 {"radius", NULL, NULL, &plain->radius, &joint->radius},
+                 {"block", NULL, NULL, &plain->block, &joint->block},
+                 {"rings", NULL, NULL, &plain->rings, NULL},
+                 {"local", NULL, NULL, &plain->local, NULL},
+                 {"joint", NULL, NULL, &w->joint, NULL},
+                 {"chains", NULL, NULL, &w->chains, NULL}};
     if (n == 5 && !memcmp(text, "start", n))
         w->start_file = equals + 1;
     else if (n == 4 && !memcmp(text, "seed", n))
@@ -246,17 +255,22 @@ static int set_option(work *w, const char *text)
             i++;
         if (i == sizeof names / sizeof *names)
             return ART_ERR_USAGE;
+        const double value = strtod(equals + 1, NULL);
         if (names[i].number)
-            *names[i].number = strtod(equals + 1, NULL);
-        else
-            *names[i].count = (int)strtol(equals + 1, NULL, 10);
+            *names[i].number = value;
+        if (names[i].joint_number)
+            *names[i].joint_number = value;
+        if (names[i].count)
+            *names[i].count = (int)value;
+        if (names[i].joint_count)
+            *names[i].joint_count = (int)value;
     }
     return ART_OK;
 }
 
 int main(int argc, char **argv)
 {
-    work w = {.seed = 1, .set = chain_defaults(), .chains = 1};
+    work w = {.seed = 1, .set = chain_defaults(), .joint_set = joint_defaults(), .chains = 1};
     diag d;
     int status = argc < 4 ? ART_ERR_USAGE : ART_OK;
     for (int i = 4; i < argc && !status; i++)
@@ -276,10 +290,6 @@ int main(int argc, char **argv)
         status = fitted_tree_init(&w.start, &w.problem);
     if (!status) {
         printf("data\t%d taxa, %zu patterns\n", w.problem.n_taxa, w.problem.n_patterns);
-        w.joint_set = (joint_settings){.block = w.set.block,
-                                       .walk = w.set.walk,
-                                       .subtrees = w.set.subtrees,
-                                       .radius = w.set.radius};
         status = run_all(&w, strtod(argv[3], NULL));
     }
     for (size_t i = 0; i < d.count && status; i++)

@@ -35,6 +35,8 @@ static void bench_init(bench *b, const char *model)
         check_status(taxa_add(&b->names, b->data.a.name[i], strlen(b->data.a.name[i])));
     b->set = collapsed_defaults(1).joint;
     b->set.chain.block = 20;
+    b->set.least_whole = 0; /* blocks as they are said */
+    b->set.least_block = 1;
     b->set.chain.walk = 0.4;
     b->set.chain.subtrees = 0.5;
     b->set.chain.radius = 2;

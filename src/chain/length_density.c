@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-enum { ROUNDS = 8 };                     /* of Newton steps, at most */
-static const double FIRST_LENGTH = 0.01; /* where they begin, whatever the state is */
-static const double ENOUGH = 1e-5;       /* nats that the last of them may promise */
+static const double FIRST_LENGTH = 0.01; /* where Newton steps begin, whatever the state is */
+static const double ENOUGH = 0.1;        /* nats that the last of them may promise: exact modes
+                                            are not accepted more often (docs/constants.md) */
 static const double WIDER = 1.1;         /* standard deviations of proposals over those at modes */
 
 double length_density_prior(const length_density *h, double x)
@@ -33,10 +33,8 @@ void length_density_fit(length_density *h, const partial *below, const partial *
     h->rest = rest;
     branch_edge_set(&h->edge, below, above);
     branch_edge_place(&h->edge, place, rest);
-    for (int i = 0; i < ROUNDS && branch_edge_improve(&h->edge, &b, ENOUGH) > ENOUGH; i++)
-        ;
-    branch_edge_inspect(&h->edge, &b);
-    h->mode = b.cbrt_length;
+    branch_edge_improve(&h->edge, &b, ENOUGH);
+    h->mode = b.cbrt_length; /* about; the curvature is that of the step before */
     h->deviation = WIDER / sqrt(b.curvature);
     h->log_weight = branch_edge_log_likelihood(&h->edge, h->mode) +
                     length_density_prior(h, h->mode) + 0.5 * log(2 * M_PI / b.curvature);
