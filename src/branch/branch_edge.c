@@ -49,24 +49,31 @@ partial partial_of_taxon(const branch_posterior *p, int32_t taxon)
     return (partial){.value = p->tip + (size_t)taxon * p->total.leaf, .is_leaf = 1};
 }
 
+/* Of one tile, with `rows` entries for each of its patterns. */
+static void rescale_tile(double *restrict value, int32_t *restrict shift, size_t rows)
+{
+    double total[TILE] = {0};
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < TILE; k++)
+            total[k] += value[i * TILE + k];
+    for (size_t k = 0; k < TILE; k++) {
+        if (!(total[k] > 0 && total[k] < PARTIAL_LOW))
+            continue;
+        const int bits = -ilogb(total[k]);
+        for (size_t i = 0; i < rows; i++)
+            value[i * TILE + k] = ldexp(value[i * TILE + k], bits);
+        shift[k] += bits;
+    }
+}
+
 /* Multiplies the patterns whose entries have become small by a power of two. */
 static void rescale(partial *out, tile_span at)
 {
     const data_block *b = at.block;
-    const size_t stride = (size_t)b->model.n_categories * (size_t)b->n_states;
-    double *value = out->value + b->first.partial;
-    int32_t *shift = out->shift + b->first.tiles * TILE;
-    for (size_t k = at.first * TILE; k < (at.first + at.tiles) * TILE; k++) {
-        double *row = value + k / TILE * stride * TILE + k % TILE, total = 0;
-        for (size_t i = 0; i < stride; i++)
-            total += row[i * TILE];
-        if (!(total > 0 && total < PARTIAL_LOW))
-            continue;
-        int bits = -ilogb(total);
-        for (size_t i = 0; i < stride; i++)
-            row[i * TILE] = ldexp(row[i * TILE], bits);
-        shift[k] += bits;
-    }
+    const size_t rows = (size_t)b->model.n_categories * (size_t)b->n_states;
+    for (size_t tile = at.first; tile < at.first + at.tiles; tile++)
+        rescale_tile(out->value + b->first.partial + tile * rows * TILE,
+                     out->shift + (b->first.tiles + tile) * TILE, rows);
 }
 
 /* out = x + y; NULL is all zeros. */
