@@ -37,9 +37,8 @@ static void set_grad(params *p, uint32_t step)
 static const double TOLERANCE = REAL_IS_DOUBLE ? 1e-13 : 2e-5;
 
 /* Adam by the book, one number at a time, in double. */
-static void agrees_with_the_definition(void **state)
+static void check_definition(bool nesterov)
 {
-    (void)state;
     enum { STEPS = 25 };
     params p = {0};
     build(&p);
@@ -48,6 +47,7 @@ static void agrees_with_the_definition(void **state)
     s.every = 10;
     s.average = 0.9;
     s.average_at = 5;
+    s.nesterov = nesterov;
     check_status(optim_init(&o, &p, s, NULL));
     double *x = calloc(p.total, sizeof *x), *m = calloc(p.total, sizeof *m);
     double *v = calloc(p.total, sizeof *v), *a = calloc(p.total, sizeof *a);
@@ -68,7 +68,8 @@ static void agrees_with_the_definition(void **state)
             double g = scale * (double)p.grad[i];
             m[i] = 0.9 * m[i] + 0.1 * g;
             v[i] = 0.999 * v[i] + 0.001 * g * g;
-            double mhat = m[i] / (1 - pow(0.9, t)), vhat = v[i] / (1 - pow(0.999, t));
+            double ahead = nesterov ? 0.9 * m[i] + 0.1 * g : m[i];
+            double mhat = ahead / (1 - pow(0.9, t)), vhat = v[i] / (1 - pow(0.999, t));
             x[i] -= rate * mhat / (sqrt(vhat) + 1e-8);
             a[i] = t <= 5 ? x[i] : 0.9 * a[i] + 0.1 * x[i];
         }
@@ -84,6 +85,13 @@ static void agrees_with_the_definition(void **state)
     free(a);
     optim_free(&o);
     params_free(&p);
+}
+
+static void agrees_with_the_definition(void **state)
+{
+    (void)state;
+    check_definition(false);
+    check_definition(true);
 }
 
 static void the_first_step_has_the_size_of_the_rate(void **state)

@@ -352,6 +352,7 @@ int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *setti
                          .truth_every = REPORT_EVERY};
     if (is_network) {
         plan.training.beta2 = FIT_BETA2;
+        plan.training.nesterov = true;
         plan.training.clip = FIT_CLIP;
         plan.training.cooling = llround(s.cooling * (double)s.steps);
     }

@@ -108,6 +108,7 @@ int optim_norm(optim *o, double *norm)
 typedef struct update {
     optim *o;
     real scale, beta1, beta2, rest1, rest2, rate, root, eps; /* rest = 1 - beta */
+    real along_mean, along_gradient;                         /* parts of a step */
     real keep, rest;                                         /* of the average */
 } update;
 
@@ -121,7 +122,8 @@ static void move_values(real *restrict value, real *restrict mean, real *restric
         real v = c.beta2 * square[i] + c.rest2 * g * g;
         mean[i] = m;
         square[i] = v;
-        value[i] -= c.rate * m / (real_sqrt(v) * c.root + c.eps);
+        real step = c.along_mean * m + c.along_gradient * g;
+        value[i] -= c.rate * step / (real_sqrt(v) * c.root + c.eps);
     }
 }
 
@@ -155,6 +157,8 @@ void optim_update(optim *o, double scale)
                 .rate = (real)(rate / (1 - pow(s->beta1, t))),
                 .root = (real)(1 / sqrt(1 - pow(s->beta2, t))),
                 .eps = (real)s->eps,
+                .along_mean = s->nesterov ? (real)s->beta1 : 1,
+                .along_gradient = s->nesterov ? (real)(1 - s->beta1) : 0,
                 .keep = (real)keep,
                 .rest = (real)(1 - keep)};
     pool_run(o->team, chunks(o), update_task, &u);

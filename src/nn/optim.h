@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "nn/params.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct optim_settings {
@@ -26,6 +27,7 @@ typedef struct optim_settings {
     int64_t steps;      /* from the last `cooling` of these steps on .. */
     int64_t cooling;    /* .. the rate also falls to 0, linearly; 0: it does not */
     double beta1;       /* of the mean of gradients */
+    bool nesterov;      /* steps along the mean as the same gradient once more would leave it */
     double beta2;       /* of the mean of their squares */
     double eps;         /* added to the root of the second */
     double average;     /* decay of the moving average per step; 0 for no average */
@@ -64,7 +66,8 @@ double optim_clip(double norm, double limit);
 
 /* One update with g = scale * p->grad, as torch's Adam does it; t counts from 1:
  *     mean   = beta1 mean + (1 - beta1) g            square = beta2 square + (1 - beta2) g^2
- *     value -= rate / (1 - beta1^t) * mean / (sqrt(square) / sqrt(1 - beta2^t) + eps)
+ *     value -= rate / (1 - beta1^t) * step / (sqrt(square) / sqrt(1 - beta2^t) + eps)
+ * where step is the mean, or with nesterov (Dozat 2016) beta1 mean + (1 - beta1) g;
  * then, if there is an average: a copy of value while t <= average_at, and after that
  *     average = a average + (1 - a) value. */
 void optim_update(optim *o, double scale);

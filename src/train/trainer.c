@@ -27,6 +27,7 @@ static optim_settings optimiser(const train_settings *set, double rate, double a
     o.decay = set->decay;
     o.every = set->decay_every;
     o.beta2 = set->beta2;
+    o.nesterov = set->nesterov;
     o.steps = set->steps;
     o.cooling = set->cooling;
     o.average = average;

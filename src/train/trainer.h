@@ -35,6 +35,7 @@ typedef struct train_settings {
     double decay;         /* rates are multiplied by it .. */
     int64_t decay_every;  /* .. each time this many steps are done; 0 for never */
     double beta2;         /* of Adam's mean of squares of the gradients: 1 / (1 - beta2) steps */
+    bool nesterov;        /* its steps look ahead (nn/optim.h) */
     int64_t cooling;      /* steps at the end over which rates also fall to 0; 0 for none */
     double average;       /* of the moving average of the tree model's weights; 0 for none */
     int64_t average_from; /* step at which averaging starts */

@@ -25,6 +25,7 @@ typedef struct batch_settings {
     int64_t batch;
     int picks; /* of enum batch_picks */
     double beta2;
+    int momentum; /* of enum momentum */
     double cooling;
     int stop; /* of enum stop */
     double average;
@@ -33,6 +34,7 @@ typedef struct batch_settings {
 } batch_settings;
 
 enum stop { STOP_UNSEEN, STOP_NEVER };
+enum momentum { MOMENTUM_NESTEROV, MOMENTUM_PLAIN };
 
 typedef struct count_settings {
     int counts; /* of enum counts */
@@ -86,6 +88,7 @@ static const preset_value PAPER[] = {
     {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"momentum", "plain"},
     {"cooling", "0"},
     {"stop", "never"},
     {"average", PRESET_TEXT(PUBLISHED_FIT_AVERAGE)},
@@ -102,6 +105,7 @@ static const preset_value PAPER_ARTREE[] = {
     {"batch", PRESET_TEXT(PUBLISHED_FIT_BATCH)},
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"momentum", "plain"},
     {"cooling", "0"},
     {"stop", "never"},
     {"average", "0"},
@@ -118,6 +122,7 @@ static const preset_value SGA[] = {
     {"batch", "10"},
     {"picks", "independent"},
     {"beta2", PRESET_TEXT(PUBLISHED_BETA2)},
+    {"momentum", "plain"},
     {"cooling", "0"},
     {"stop", "never"},
     {"average", "0"},
@@ -175,6 +180,9 @@ static const option BATCH_OPTIONS[] = {
                   "learning rate is half of what is said)"),
     OPTION_REAL(batch_settings, beta2, "--beta2", EXPERT, 0, 0.999999,
                 "what the mean of squared gradients of the optimiser, Adam, keeps in a step"),
+    OPTION_CHOICE(batch_settings, momentum, "--momentum", EXPERT, "nesterov|plain",
+                  "nesterov: steps along the mean of gradients as it will be after another one, "
+                  "which takes fewer of them; plain: as Adam was published"),
     OPTION_REAL(batch_settings, cooling, "--cooling", EXPERT, 0, 1,
                 "share of the steps, the last ones, over which the learning rate falls linearly "
                 "to 0; 0 for none"),
@@ -367,6 +375,7 @@ static fit_settings plan_of(const settings *o)
                          .report_every = o->run.report_every,
                          .truth_every = o->batches.truth_every};
     plan.training.beta2 = o->batches.beta2;
+    plan.training.nesterov = o->batches.momentum == MOMENTUM_NESTEROV;
     plan.training.cooling = llround(o->batches.cooling * (double)o->training.steps);
     plan.training.average = o->batches.average;
     plan.training.average_from = o->batches.average_from;
