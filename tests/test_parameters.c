@@ -346,6 +346,7 @@ static void searches_without_time(void **state)
     assert_int_equal(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-3),
                      ART_ERR_STOPPED);
     assert_int_equal(j.mode->evaluations, 1);
+    assert_true(isinf(j.mode->log_density)); /* no point was reached */
     assert_memory_equal(z, j.p.centre, (size_t)n * sizeof *z);
     check_near(length[0], 0.1, 0);
     j.mode->solver->stop = NULL;

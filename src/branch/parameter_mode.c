@@ -198,8 +198,11 @@ static int go_uphill(parameter_mode *q, int n)
         for (int k = 0; k < n; k++)
             q->trial[k] = q->from[k] + part * q->step[k];
         int status = evaluate(q, q->trial);
-        if (status == ART_ERR_STOPPED)
+        if (status == ART_ERR_STOPPED) { /* trials so far lead downhill */
+            memcpy(q->z, q->from, size);
+            q->log_density = before;
             return status;
+        }
         if (!status && q->log_density >= before)
             return ART_OK;
     }
@@ -215,6 +218,7 @@ int parameter_mode_improve(parameter_mode *q, const double *z, const double *cov
     const int most_steps = STEPS_EACH * n > MOST_STEPS ? STEPS_EACH * n : MOST_STEPS;
     memcpy(q->inverse, covariance, (size_t)n * (size_t)n * sizeof *covariance);
     q->tolerance = tolerance;
+    q->log_density = -HUGE_VAL;
     int status = evaluate(q, z);
     for (int i = 0; i < most_steps && !status; i++) {
         if (newton_step(q->step, q->inverse, q->slope, n) < tolerance)

@@ -49,7 +49,8 @@ size_t parameter_mode_memory(const branch_posterior *problem);
 /* Finds the mode for decision [N-3] from length [E] and z [p], which become those of the mode, to
  * `tolerance` nats in lengths and parameters each. covariance [p][p], positive definite, is what
  * the search sets out with. ART_ERR_NUMERIC if there is no mode to be found, ART_ERR_STOPPED if the
- * solver's stop was due. */
+ * solver's stop was due: q->z is then the best point that was reached, with q->log_density, -inf if
+ * there is none. */
 int parameter_mode_find(parameter_mode *q, const int32_t *decision, double *length, double *z,
                         const double *covariance, double tolerance);
 

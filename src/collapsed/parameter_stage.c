@@ -61,20 +61,23 @@ void parameter_stage_free(parameter_stage *s)
     free(s);
 }
 
-/* The joint mode of s->tree from its lengths; if it is the best so far it becomes the centre. */
+/* The joint mode of s->tree from its lengths, or how far it came if a stop was due; if it is the
+ * best so far it becomes the centre. */
 static int fit(parameter_stage *s, bool is_long)
 {
-    double *z = s->z;
-    memcpy(z, s->problem->centre, (size_t)s->problem->free.n_free * sizeof *z);
-    int status = parameter_mode_find(s->mode, s->tree.decision, s->tree.length, z,
-                                     s->problem->spread, TOLERANCE);
-    if (status || !(s->mode->log_density > s->log_density))
-        return status == ART_ERR_NUMERIC ? ART_OK : status;
+    const size_t n = (size_t)s->problem->free.n_free;
+    memcpy(s->z, s->problem->centre, n * sizeof *s->z);
+    const int status = parameter_mode_find(s->mode, s->tree.decision, s->tree.length, s->z,
+                                           s->problem->spread, TOLERANCE);
+    if (status == ART_ERR_NUMERIC)
+        return ART_OK;
+    if ((status && status != ART_ERR_STOPPED) || !(s->mode->log_density > s->log_density))
+        return status;
     s->log_density = s->mode->log_density;
     s->is_long = is_long;
     fitted_tree_copy(&s->best, &s->tree, s->problem);
-    branch_posterior_recentre(s->problem, z, s->problem->spread);
-    return ART_OK;
+    branch_posterior_recentre(s->problem, s->mode->z, s->problem->spread);
+    return status;
 }
 
 /* The same from its lengths and from much longer ones. */
