@@ -5,9 +5,10 @@
  *     seed, walk, subtrees, radius, tolerance, block, local, near, rings    as in chain_settings
  *     joint=1     a chain over topologies with their branch lengths (chain/joint_chain.h) instead,
  *                 with walk, subtrees, radius and block as in joint_settings
- *     chains=K    so many chains, one after the other, of as many climbs (seeds seed, seed + 1,
- * ..); SECONDS are for each, and the agreement of their second halves is printed start=FILE  begins
- * at the tree in FILE; where there is none, at the end of a climb, which is then written there
+ *     chains=K    so many chains, one after the other, of as many climbs, SECONDS for each; the
+ *                 agreement of their second halves is printed
+ *     start=FILE  begins at the tree in FILE; where there is none, at the end of a climb, which is
+ *                 then written there
  *
  * Chains on one thread, each from the end of one climb (collapsed/search_worker.h); exponential
  * branches of mean 0.1. Prints how many steps of each kind were made, proposed another tree and

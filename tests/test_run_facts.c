@@ -283,7 +283,7 @@ static void the_table_hands_over(void **state)
     tell(&s, &plan, FEW);
     const verdict *v = &s.found.evaluation.verdict;
     assert_string_equal(word(&s, "way"), "chains with branch lengths");
-    expect(s.said, "\nThe posterior of branch lengths and parameters is too far from a normal ");
+    expect(s.said, "\nThe weights of the draws are too uneven ");
     expect(s.said, "\nchains, round 1: 2,048 blocks each;");
     expect(s.said, word(&s, "way_reason"));
     assert_true(v->converged && !v->has_evidence_error && v->n_warnings == 1);
@@ -339,6 +339,9 @@ static void the_table_answers_after_all(void **state)
     assert_string_equal(word(&s, "way"), "table");
     expect(s.said, "\nchains, round 1: 12 blocks each;");
     assert_true(number(&s, "log_evidence") < 0 && number(&s, "table_trees") > 0);
+    const verdict *v = &s.found.evaluation.verdict;
+    assert_false(v->converged);
+    expect(v->warning[v->n_fatal - 1], "Chains over topologies with their branch lengths, which ");
     assert_null(json_object_get(s.results, "chain_rounds"));
     story_free(&s);
 }

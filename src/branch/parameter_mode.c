@@ -198,16 +198,15 @@ static int go_uphill(parameter_mode *q, int n)
         for (int k = 0; k < n; k++)
             q->trial[k] = q->from[k] + part * q->step[k];
         int status = evaluate(q, q->trial);
-        if (status == ART_ERR_STOPPED) { /* trials so far lead downhill */
-            memcpy(q->z, q->from, size);
-            q->log_density = before;
-            return status;
-        }
         if (!status && q->log_density >= before)
             return ART_OK;
+        if (status == ART_ERR_STOPPED)
+            break;
     }
-    int status = evaluate(q, q->from); /* nowhere uphill: back to where it was */
+    const int status = evaluate(q, q->from); /* nowhere uphill: back to where it was */
     memcpy(q->slope, q->from_slope, size);
+    memcpy(q->z, q->from, size);
+    q->log_density = status ? before : q->log_density;
     return status;
 }
 

@@ -55,6 +55,42 @@ const chain_round *chain_rounds_last(const chain_rounds *x)
     return x->count ? &x->round[x->count - 1] : NULL;
 }
 
+/* A number of a state: its value; then, where they are kept, tree length and parameters. */
+static double number_of(const chain_states *x, size_t at, size_t which)
+{
+    double sum = 0;
+    if (which == 0)
+        return x->value[at];
+    if (which > 1)
+        return x->parameter[at * x->n_free + which - 2];
+    for (size_t e = 0; e < x->n_edges; e++)
+        sum += x->length[at * x->n_edges + e];
+    return sum;
+}
+
+/* How the chains agree about their numbers: by the worst of them. value [chains][each] is scratch,
+ * and has the values of the states in the end. */
+static void compare_numbers(chain_round *r, const chain_states *x, double *value)
+{
+    const size_t first = chain_states_first(x), each = x->count - first;
+    const size_t n_chains = (size_t)x->n_chains, numbers = x->n_edges ? 2 + x->n_free : 1;
+    r->r_hat = 0;
+    r->ess_values = HUGE_VAL;
+    for (size_t k = numbers; k-- > 0;) {
+        double ess = 0;
+        for (size_t c = 0; c < n_chains; c++) {
+            double *own = value + c * each;
+            for (size_t i = 0; i < each; i++)
+                own[i] = number_of(x, chain_states_at(x, (int)c, first + i), k);
+            const double worth = series_ess(own, each);
+            ess += isnan(worth) ? 1 : worth;
+        }
+        const double r_hat = series_r_hat(value, n_chains, each);
+        r->r_hat = isnan(r_hat) || r_hat > r->r_hat ? r_hat : r->r_hat;
+        r->ess_values = fmin(r->ess_values, ess);
+    }
+}
+
 int chain_round_compare(chain_round *r, const chain_states *x, int n_taxa)
 {
     const size_t first = chain_states_first(x), each = x->count - first;
@@ -63,23 +99,18 @@ int chain_round_compare(chain_round *r, const chain_states *x, int n_taxa)
     double *value = mem_zeros(n_chains * each, sizeof *value), sum = 0;
     split_agreement found;
     int status = chain && value ? ART_OK : ART_ERR_NOMEM;
-    for (size_t c = 0; c < n_chains && !status; c++) {
-        const double *own = x->value + chain_states_at(x, (int)c, first);
-        const double ess = series_ess(own, each);
-        memcpy(value + c * each, own, each * sizeof *value);
-        for (size_t i = 0; i < each; i++)
-            sum += own[i];
-        r->ess_values += isnan(ess) ? 1 : ess;
+    for (size_t c = 0; c < n_chains && !status; c++)
         chain[c] = (chain_trees){chain_states_tree(x, (int)c, first), each};
-    }
     if (!status)
         status = split_agreement_of(&found, chain, n_chains, n_taxa);
     if (!status) {
+        compare_numbers(r, x, value);
+        for (size_t i = 0; i < n_chains * each; i++)
+            sum += value[i];
         r->states = (double)each;
         r->mean = sum / (double)(n_chains * each);
         r->asdsf = found.splits ? found.average_deviation : 0;
         r->largest = found.splits ? found.largest_deviation : 0;
-        r->r_hat = series_r_hat(value, n_chains, each);
         r->ess_splits = fmin(r->ess_values, isnan(found.least_ess) ? HUGE_VAL : found.least_ess);
         r->ess_between = isnan(found.between_ess) ? HUGE_VAL : found.between_ess;
     }

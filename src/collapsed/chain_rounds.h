@@ -20,14 +20,15 @@ enum { CHAIN_ROUNDS_MOST = 24 };
 
 /* What a round of the chains showed. */
 typedef struct chain_round {
-    double blocks;      /* of each chain, so far */
-    double states;      /* kept of each chain, without the first quarter */
-    double mean;        /* of the values of these */
-    double asdsf;       /* average standard deviation of split frequencies between chains, and */
-    double largest;     /* the largest */
-    double r_hat;       /* of the values */
-    double ess_values;  /* effective number of states: by the series of the values, .. */
-    double ess_splits;  /* .. of the split for which it is smallest, if that is less .. */
+    double blocks;     /* of each chain, so far */
+    double states;     /* kept of each chain, without the first quarter */
+    double mean;       /* of the values of these */
+    double asdsf;      /* average standard deviation of split frequencies between chains, and */
+    double largest;    /* the largest */
+    double r_hat;      /* of the values; of chains with lengths the largest of these, of the tree
+                          length and of the parameters */
+    double ess_values; /* effective number of states: by the series of the same, the smallest, .. */
+    double ess_splits; /* .. of the split for which it is smallest, if that is less .. */
     double ess_between; /* .. and by the differences between the chains (convergence.h) */
     /* With pilot draws of the density that was fitted before the round (bridge.h); NaN, 0 and
      * infinity without any. */

@@ -72,6 +72,16 @@ static void set_figures(verdict *v, const chain_round *last)
     v->ess_splits = chain_round_ess(last);
 }
 
+void failed_joint_verdict(verdict *v, const chain_round *last)
+{
+    set_figures(v, last);
+    verdict_warn(v, true,
+                 "Chains over topologies with their branch lengths, which were tried because of "
+                 "that, do not agree either (average standard deviation of split frequencies %.3f, "
+                 "R-hat %.2f). Allow more time.",
+                 last->asdsf, last->r_hat);
+}
+
 bool chains_are_good(const chain_round *last, const chain_judgement *set)
 {
     verdict v;

@@ -16,6 +16,10 @@ void chain_verdict(verdict *v, const chain_check *check, const chain_round *last
 void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
                    const collapsed_settings *set);
 
+/* What chains with lengths showed that were to help where a table cannot be relied on, and could
+ * not. */
+void failed_joint_verdict(verdict *v, const chain_round *last);
+
 /* Whether chains agree and are worth enough by their last round. */
 bool chains_are_good(const chain_round *last, const chain_judgement *set);
 

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/host.h"
 #include "base/mem.h"
+#include "collapsed/chain_verdict.h"
 #include "collapsed/driver_parts.h"
 #include "collapsed/run_facts.h"
 
@@ -246,8 +247,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
     return ART_OK;
 }
 
-/* Peaks of weight that few climbs have found tell of others that none has. */
-static void judge_climbs(verdict *v, const collapsed_run *c)
+void driver_judge_climbs(verdict *v, const collapsed_run *c)
 {
     const double missing = tree_search_missing(c->rounds->search);
     if (!(missing > c->set.search.missing)) /* NaN: the search is unfinished anyway */
@@ -267,7 +267,9 @@ static int finish_table(collapsed_run *c, answer *out)
     verdict_init(&out->verdict);
     out->evidence.cut = c->is_cut && !criteria_hold;
     verdict_of_evidence(&out->verdict, &out->evidence);
-    judge_climbs(&out->verdict, c);
+    driver_judge_climbs(&out->verdict, c);
+    if (c->joint)
+        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
     return status;
 }
 

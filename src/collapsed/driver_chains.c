@@ -51,11 +51,23 @@ static int start_joint(void *context, const int32_t *decision, const double *len
     return status ? status : joint_stage_start(c->joint, decision, length);
 }
 
+/* Where chains cannot go on because the likelihood is no number, a table that there is answers. */
+static int give_up_joint(collapsed_run *c, int status)
+{
+    if (status != ART_ERR_NUMERIC || !c->final)
+        return status;
+    joint_stage_free(c->joint);
+    c->joint = NULL;
+    c->joint_gave_up = true;
+    c->way_reported = false;
+    return ART_OK;
+}
+
 int driver_begin_joint(collapsed_run *c)
 {
     c->way_reported = false;
-    return chain_starts(&c->rounds->table, c->set.route.window, c->set.joint.chains, start_joint,
-                        c);
+    return give_up_joint(c, chain_starts(&c->rounds->table, c->set.route.window,
+                                         c->set.joint.chains, start_joint, c));
 }
 
 int driver_begin_chains(collapsed_run *c)
@@ -67,10 +79,13 @@ int driver_begin_chains(collapsed_run *c)
                         c);
 }
 
+enum { LEAST_TAXA = 4 }; /* of chains: three have one tree */
+
 bool driver_needs_joint(const collapsed_run *c)
 {
-    return c->final && c->final->stage == FINAL_DONE && !c->joint && !c->is_late &&
-           !c->finish_now && final_sampling_failed(c->final);
+    return c->final && c->final->stage == FINAL_DONE && !c->joint && !c->joint_gave_up &&
+           !c->is_late && !c->finish_now && c->problem.posterior->n_taxa >= LEAST_TAXA &&
+           final_sampling_failed(c->final);
 }
 
 /* Whether the chains have shown that their target is not well defined. */
@@ -107,12 +122,14 @@ static int replace_chains(collapsed_run *c)
 
 static int advance_joint(collapsed_run *c)
 {
-    if (driver_is_near_limit(c, driver_closing_reserve(c)) || c->finish_now) {
-        c->is_cut = true;
+    const bool is_late = driver_is_near_limit(c, driver_closing_reserve(c)) || c->finish_now;
+    if (is_late)
         c->joint->rounds.finish_now = true;
-    }
     driver_set_deadline(c, driver_closing_reserve(c));
-    return joint_stage_advance(c->joint, &c->stop);
+    const int status = joint_stage_advance(c->joint, &c->stop);
+    if (!status && is_late && c->joint->rounds.is_done)
+        c->is_cut = true; /* set only at the end: a resumed run may have more time */
+    return give_up_joint(c, status);
 }
 
 static int advance_chains(collapsed_run *c)
@@ -212,15 +229,16 @@ static int finish_chains(collapsed_run *c, answer *out)
     return status;
 }
 
-/* What the table tells of the evidence, where chains took over from it. */
-static int table_evidence(collapsed_run *c, evidence *e)
+/* Where chains took over from the table, the evidence is its own, and what it lacks is lacking in
+ * the chains too, which began there. */
+static int add_table(collapsed_run *c, answer *out)
 {
     answer found;
     int status = final_sampling_finish(c->final, &found);
-    e->log_evidence = found.evidence.log_evidence;
-    e->log_evidence_se = found.evidence.log_evidence_se; /* not shown, by the verdict */
-    e->pareto_k = found.evidence.pareto_k;
+    out->evidence = found.evidence;
     posterior_free(&found.posterior);
+    verdict_of_search(&out->verdict, &out->evidence);
+    driver_judge_climbs(&out->verdict, c);
     return status;
 }
 
@@ -229,7 +247,7 @@ static int finish_joint(collapsed_run *c, answer *out)
     int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
                                     &out->evidence, &out->posterior);
     if (!status && c->final)
-        status = table_evidence(c, &out->evidence);
+        status = add_table(c, out);
     joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set);
     return status;
 }

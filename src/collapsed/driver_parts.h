@@ -19,6 +19,7 @@ typedef struct collapsed_run {
     chain_answer *answer;  /* NULL before the chains have ended */
     joint_stage *joint;    /* NULL unless lengths cannot be integrated out well; with `final`, if
                               the table has shown that */
+    bool joint_gave_up;    /* in this session: the likelihood was no number in one of them */
     chain_check check;     /* once it is finished */
     int chains_reported;   /* rounds of the chains, of one kind or the other */
     int reported;          /* rounds */
@@ -71,5 +72,8 @@ int driver_finish_chains(collapsed_run *c, answer *out);
 
 /* Whether chains that took over from the table have ended without agreeing. */
 bool driver_joint_failed(const collapsed_run *c);
+
+/* Warns if peaks of weight that few climbs have found tell of others that none has (driver.c). */
+void driver_judge_climbs(verdict *v, const collapsed_run *c);
 
 #endif

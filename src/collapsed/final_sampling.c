@@ -75,7 +75,7 @@ void final_sampling_finish_now(final_sampling *a)
 bool final_sampling_failed(const final_sampling *a)
 {
     return tree_sampler_passes(a->sampler) >= a->set->final.doubtful_passes &&
-           tree_sampler_pareto(a->sampler) > a->set->joint.pareto_k;
+           tree_sampler_pareto(a->sampler) >= a->set->joint.pareto_k;
 }
 
 /* An error that is small because the large weights have not been met yet is none; but there is an

@@ -61,8 +61,9 @@ void parameter_stage_free(parameter_stage *s)
     free(s);
 }
 
-/* The joint mode of s->tree from its lengths, or how far it came if a stop was due; if it is the
- * best so far it becomes the centre. */
+/* The joint mode of s->tree from its lengths; if it is the best so far it becomes the centre. So
+ * does the point that was reached when a stop was due, with the lengths that it set out from,
+ * unless these are much longer ones. */
 static int fit(parameter_stage *s, bool is_long)
 {
     const size_t n = (size_t)s->problem->free.n_free;
@@ -71,7 +72,8 @@ static int fit(parameter_stage *s, bool is_long)
                                            s->problem->spread, TOLERANCE);
     if (status == ART_ERR_NUMERIC)
         return ART_OK;
-    if ((status && status != ART_ERR_STOPPED) || !(s->mode->log_density > s->log_density))
+    if ((status && (status != ART_ERR_STOPPED || is_long)) ||
+        !(s->mode->log_density > s->log_density))
         return status;
     s->log_density = s->mode->log_density;
     s->is_long = is_long;

@@ -34,11 +34,12 @@ static void joint_words(char text[RUN_WORDS], const rounds *r, posterior_way way
 {
     const int n_taxa = r->problem->n_taxa;
     if (way == WAY_TABLE_THEN_JOINT)
-        snprintf(text, RUN_WORDS,
-                 "The posterior of branch lengths and parameters is too far from a normal "
-                 "distribution to be drawn from one, even for the trees of the table, so Markov "
-                 "chains over topologies with their branch lengths sample it. The marginal "
-                 "likelihood will have no error bar.");
+        snprintf(
+            text, RUN_WORDS,
+            "The weights of the draws are too uneven (branch lengths or parameters are far from "
+            "a normal distribution, or trees are lacking in the table), so Markov chains over "
+            "topologies with their branch lengths sample the posterior. The marginal "
+            "likelihood will have no error bar.");
     else if (n_taxa > r->set.joint.taxa)
         snprintf(text, RUN_WORDS,
                  "%d taxa are too many for integrating out branch lengths (more than %d), so %s",

@@ -67,7 +67,7 @@ double optim_clip(double norm, double limit);
 /* One update with g = scale * p->grad, as torch's Adam does it; t counts from 1:
  *     mean   = beta1 mean + (1 - beta1) g            square = beta2 square + (1 - beta2) g^2
  *     value -= rate / (1 - beta1^t) * step / (sqrt(square) / sqrt(1 - beta2^t) + eps)
- * where step is the mean, or with nesterov (Dozat 2016) beta1 mean + (1 - beta1) g;
+ * where step is the mean, or with nesterov beta1 mean + (1 - beta1) g;
  * then, if there is an average: a copy of value while t <= average_at, and after that
  *     average = a average + (1 - a) value. */
 void optim_update(optim *o, double scale);

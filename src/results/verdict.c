@@ -58,7 +58,7 @@ static void judge_weights(verdict *v, double k)
                      k);
 }
 
-static void judge_search(verdict *v, const evidence *e)
+void verdict_of_search(verdict *v, const evidence *e)
 {
     if (e->unfinished)
         verdict_warn(v, true,
@@ -75,7 +75,7 @@ static void judge_search(verdict *v, const evidence *e)
 
 void verdict_of_evidence(verdict *v, const evidence *e)
 {
-    judge_search(v, e);
+    verdict_of_search(v, e);
     judge_weights(v, e->pareto_k);
     if (e->failed)
         verdict_warn(v, false,

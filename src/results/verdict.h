@@ -54,6 +54,9 @@ void verdict_warn(verdict *v, bool is_fatal, const char *format, ...)
 /* Adds what an estimate by importance sampling says of itself. */
 void verdict_of_evidence(verdict *v, const evidence *e);
 
+/* Of that only whether the search for trees, or the run, came to its end. */
+void verdict_of_search(verdict *v, const evidence *e);
+
 /* Whether the standard errors of the evidence are shown: they are earned, or nobody has judged.
  * Those of splits may be earned where these are not. */
 bool verdict_shows_errors(const verdict *v);

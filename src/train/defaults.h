@@ -39,7 +39,7 @@ enum {
 /* Of a density of given trees: few steps with little noise, at a high rate that falls to 0
  * (docs/decisions/fit.md). */
 enum {
-    FIT_STEPS = 2500,
+    FIT_STEPS = 2700,
     FIT_BATCH = 64, /* trees of a step */
     FIT_AVERAGE_FROM = 100,
     FIT_REPORT_EVERY = 100, /* steps between two lines of the log and of the metrics .. */
