@@ -238,6 +238,16 @@ static void finishes_early(void **state)
     bench_free(&b);
 }
 
+static void sizes_of_blocks(void **state)
+{
+    (void)state;
+    const joint_stage_settings set = collapsed_defaults(1).joint;
+    static const int count[] = {4, 16, 50, 100, 400, 800, 100000};
+    static const int steps[] = {16, 16, 50, 100, 100, 50, 16};
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++)
+        assert_int_equal(joint_stage_block(&set, count[i]), steps[i]);
+}
+
 static void bad_settings_and_no_memory(void **state)
 {
     bench b;
@@ -263,11 +273,9 @@ static void bad_settings_and_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posterior_is_exact),
-        cmocka_unit_test(goes_on_the_same),
-        cmocka_unit_test(finishes_early),
-        cmocka_unit_test(a_stop_ends_the_piece),
-        cmocka_unit_test(bad_settings_and_no_memory),
+        cmocka_unit_test(posterior_is_exact), cmocka_unit_test(goes_on_the_same),
+        cmocka_unit_test(finishes_early),     cmocka_unit_test(a_stop_ends_the_piece),
+        cmocka_unit_test(sizes_of_blocks),    cmocka_unit_test(bad_settings_and_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -327,6 +327,17 @@ static void saved_after_the_table(void **state)
     story_free(&second);
 }
 
+/* .. unless there is only one tree .. */
+static void three_taxa_have_no_chains(void **state)
+{
+    (void)state;
+    story s;
+    const infer_settings plan = doubtful();
+    tell(&s, &plan, ">a\nACGTACGTAC\n>b\nACGTACGTAA\n>c\nACTTACGTAA\n");
+    assert_string_equal(word(&s, "way"), "table");
+    story_free(&s);
+}
+
 /* .. and answers after all, with what is wrong, if those do not agree. */
 static void the_table_answers_after_all(void **state)
 {
@@ -406,6 +417,7 @@ int main(void)
         in_scratch_folder(chains_hand_over),
         in_scratch_folder(the_table_hands_over),
         in_scratch_folder(saved_after_the_table),
+        in_scratch_folder(three_taxa_have_no_chains),
         in_scratch_folder(the_table_answers_after_all),
         cmocka_unit_test(rounds_of_the_table_in_words),
         cmocka_unit_test(rounds_of_chains_in_words),

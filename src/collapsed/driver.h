@@ -1,5 +1,6 @@
 /* driver.h: collapsed inference as one run (train/run.h): rounds of search, fitting and drawing
- * (rounds.h), then the final sampling (final_sampling.h).
+ * (rounds.h), then the final sampling (final_sampling.h); or chains, of one kind or the other
+ * (chain_stage.h, joint_stage.h), from the first search on or after the final sampling.
  *
  *     run *r;
  *     status = collapsed_run_create(&r, &problem, &models, &settings, threads);
@@ -40,7 +41,7 @@ int collapsed_run_create(run **out, const collapsed_problem *problem,
 /* Once the run is done: the results; *out is safe to free (posterior_free) in any case. */
 int collapsed_run_finish(run *r, answer *out);
 
-/* Whether the models were trained: chains over topologies do without. */
+/* Whether the models were trained: only the way of a table does that. */
 bool collapsed_run_has_network(const run *r);
 
 /* Further results in addition to the evidence: the way that was chosen, the rounds, the search

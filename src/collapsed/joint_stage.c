@@ -12,9 +12,7 @@
 
 enum { BATCH = 64 }; /* states that are added to the posterior at a time */
 
-/* Steps of a block: fewer with many taxa, as each takes longer, and with few, where a few of them
- * leave nothing of the tree as it was. */
-static int block_steps(const joint_stage_settings *set, int n_taxa)
+int joint_stage_block(const joint_stage_settings *set, int n_taxa)
 {
     int64_t steps = set->chain.block;
     if (n_taxa > set->most_whole)
@@ -35,7 +33,7 @@ static int parameter_steps(const joint_stage_settings *set, int block, int n_tax
 static int create_chains(joint_stage *s)
 {
     joint_settings chain = s->set.chain;
-    chain.block = block_steps(&s->set, s->problem->n_taxa);
+    chain.block = joint_stage_block(&s->set, s->problem->n_taxa);
     chain.parameters = parameter_steps(&s->set, chain.block, s->problem->n_taxa);
     int status = ART_OK;
     for (int i = 0; i < s->set.chains && !status; i++)

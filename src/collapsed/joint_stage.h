@@ -42,6 +42,10 @@ int joint_stage_create(joint_stage **out, const branch_posterior *problem,
                        const joint_stage_settings *set, uint64_t seed, pool *threads);
 void joint_stage_free(joint_stage *s); /* NULL is fine */
 
+/* Steps of a block: fewer with many taxa, as each takes longer, and with few, where a few of them
+ * leave nothing of the tree as it was. */
+int joint_stage_block(const joint_stage_settings *set, int n_taxa);
+
 /* Bytes that it allocates. */
 size_t joint_stage_memory(const branch_posterior *problem, const joint_stage_settings *set);
 

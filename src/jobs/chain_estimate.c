@@ -161,8 +161,9 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
         status = is_joint(&t.set, a->n_taxa) ? time_joint_blocks(&out->block, &t)
                                              : time_blocks(&out->block, &t);
         out->block *= scale;
-        if (a->n_taxa > t.set.joint.most_whole) /* blocks have fewer steps */
-            out->block *= (double)t.set.joint.most_whole / a->n_taxa;
+        if (is_joint(&t.set, a->n_taxa)) /* blocks have fewer steps */
+            out->block *= (double)joint_stage_block(&t.set.joint, a->n_taxa) /
+                          joint_stage_block(&t.set.joint, t.problem.n_taxa);
     }
     trial_free(&t);
     return status;

@@ -204,6 +204,8 @@ static void write_results(buffer *out, const methods_facts *f)
             buffer_fixed(out, shown.log_evidence_se, 2);
             buffer_char(out, ')');
         }
+        if (!verdict_shows_errors(&e->verdict))
+            buffer_text(out, ", with an error that is not known");
         buffer_char(out, '.');
     }
     if (e->verdict.is_given)
