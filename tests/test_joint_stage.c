@@ -238,6 +238,33 @@ static void finishes_early(void **state)
     bench_free(&b);
 }
 
+/* Chains that agree about trees and likelihoods are seen to differ in a parameter, and in length.
+ */
+static void every_number_is_compared(void **state)
+{
+    bench b;
+    (void)state;
+    bench_init(&b, "HKY+G4");
+    joint_stage *s = begin(&b, NULL);
+    run_to_end(s);
+    chain_states *x = &s->states;
+    chain_round before = {0}, after = {0}, longer = {0};
+    check_status(chain_round_compare(&before, x, N));
+    for (size_t i = 0; i < x->count; i++)
+        x->parameter[chain_states_at(x, 1, i) * x->n_free + x->n_free - 1] += 100;
+    check_status(chain_round_compare(&after, x, N));
+    assert_true(before.r_hat < 2 && after.r_hat > 2);
+    check_near(after.asdsf, before.asdsf, 0);
+    for (size_t i = 0; i < x->count; i++) {
+        x->parameter[chain_states_at(x, 1, i) * x->n_free + x->n_free - 1] -= 100;
+        x->length[chain_states_at(x, 1, i) * E] += 100;
+    }
+    check_status(chain_round_compare(&longer, x, N));
+    assert_true(longer.r_hat > 2);
+    joint_stage_free(s);
+    bench_free(&b);
+}
+
 static void sizes_of_blocks(void **state)
 {
     (void)state;
@@ -273,9 +300,13 @@ static void bad_settings_and_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posterior_is_exact), cmocka_unit_test(goes_on_the_same),
-        cmocka_unit_test(finishes_early),     cmocka_unit_test(a_stop_ends_the_piece),
-        cmocka_unit_test(sizes_of_blocks),    cmocka_unit_test(bad_settings_and_no_memory),
+        cmocka_unit_test(posterior_is_exact),
+        cmocka_unit_test(goes_on_the_same),
+        cmocka_unit_test(finishes_early),
+        cmocka_unit_test(a_stop_ends_the_piece),
+        cmocka_unit_test(every_number_is_compared),
+        cmocka_unit_test(sizes_of_blocks),
+        cmocka_unit_test(bad_settings_and_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
