@@ -172,7 +172,7 @@ static int run(work *w, double limit)
             status = keep(w, tree_chain_decision(c), tree_chain_laplace(c));
     }
     const chain_counts *n = tree_chain_counts(c);
-    static const char *const kinds[] = {"interchanges", "subtree", "jump"};
+    static const char *const kinds[] = {"interchanges", "subtree"};
     for (int k = 0; k < CHAIN_JUMP; k++)
         printf("%s\t%lld proposals, %lld of another tree, %.3f of these accepted\n", kinds[k],
                (long long)n->tried[k], (long long)n->moved[k],

@@ -8,6 +8,7 @@
 #include "artreeformer.h"
 #include "branch/branch_solver.h"
 #include "chain/tree_chains.h"
+#include "density/clade/clade_density.h"
 #include "subst/simulate.h"
 #include "tree/rearrange.h"
 
@@ -342,7 +343,7 @@ static void detailed_balance_of_jumps(void **state)
     tree_chain *c;
     chain_settings set = chain_defaults();
     set.tolerance = EXACT_MODE;
-    set.jumps = (chain_jumps){density_propose, density_log_q, &b};
+    set.jumps = (chain_jumps){density_propose, density_log_q, NULL, &b};
     check_status(tree_chain_create(&c, &b.data, &set));
     double flow[15][15];
     for (int i = 0; i < b.trees; i++)
@@ -477,11 +478,55 @@ static void frequencies(void **state)
             set.chain.block = n_taxa == 7 ? 20 : 12;
             set.chain.subtrees = kinds == 0 ? 0 : kinds == 1 ? 1 : 0.3;
             set.chain.jump = kinds == 2 ? 0.1 : 0;
-            set.chain.jumps = (chain_jumps){density_propose, density_log_q, &b};
+            set.chain.jumps = (chain_jumps){density_propose, density_log_q, NULL, &b};
             run_and_check(&b, &set, SAMPLES);
         }
         bench_free(&b);
     }
+}
+
+/* Parts from a density of clades. */
+typedef struct clades {
+    clade_density *density;
+    clade_scratch scratch;
+} clades;
+
+static bool redraw_part(void *context, topology *t, int32_t v, double *log_ratio, rng *r)
+{
+    clades *c = context;
+    return clade_density_redraw(t, v, log_ratio, c->density, r, &c->scratch);
+}
+
+static void frequencies_with_redrawn_parts(void **state)
+{
+    (void)state;
+    bench b;
+    clades c;
+    rng r = rng_at(2, RNG_TEST, 0, 0);
+    const clade_smoothing smoothing = clade_smoothing_estimated();
+    bench_init(&b, 6, 10, "JC");
+    check_status(clade_density_create(&c.density, b.n_taxa, CLADE_CCD2));
+    for (int i = 0; i < 20; i++) { /* not the posterior: half of them are any trees */
+        int32_t decision[MOST_TAXA];
+        int tree = (int)rng_below(&r, (uint32_t)b.trees);
+        for (int other = 0; i % 2 && other < b.trees; other++)
+            tree = b.g[other] > b.g[tree] ? other : tree;
+        exact_tree(decision, tree, b.n_taxa);
+        check_status(clade_density_add(c.density, decision, 1));
+    }
+    check_status(clade_density_fit(c.density, &smoothing));
+    check_status(clade_scratch_init(&c.scratch, c.density));
+    chains_settings set = {chain_defaults(), 5, .ladders = 1, .temperatures = 1};
+    set.chain.block = 50;
+    set.chain.subtrees = 0;
+    set.chain.redraw = 1; /* nothing else */
+    set.chain.jumps = (chain_jumps){.redraw = redraw_part, .context = &c};
+    run_and_check(&b, &set, SAMPLES);
+    set.chain.redraw = 0.3;
+    run_and_check(&b, &set, SAMPLES);
+    clade_scratch_free(&c.scratch);
+    clade_density_free(c.density);
+    bench_free(&b);
 }
 
 static void tempering_leaves_the_cold_chains_right(void **state)
@@ -659,6 +704,7 @@ int main(void)
         cmocka_unit_test(detailed_balance_of_local_fits),
         cmocka_unit_test(detailed_balance_of_jumps),
         cmocka_unit_test(frequencies),
+        cmocka_unit_test(frequencies_with_redrawn_parts),
         cmocka_unit_test(tempering_leaves_the_cold_chains_right),
         cmocka_unit_test(same_on_any_threads_and_resumed),
         cmocka_unit_test(memory),

@@ -249,6 +249,90 @@ static void draws_have_their_frequencies(void **state)
         }
 }
 
+/* Node by node, the taxa below it as bits. */
+static void taxa_below(uint64_t *bits, const topology *t)
+{
+    int32_t order[2 * MOST_TAXA];
+    topology_postorder(order, t);
+    for (int32_t i = 0; i < topology_edges(t->n_taxa); i++) {
+        int32_t v = order[i];
+        bits[v] = v < t->n_taxa ? (uint64_t)1 << v : bits[t->child[v][0]] | bits[t->child[v][1]];
+    }
+}
+
+/* A tree whose part below v was drawn again: what is elsewhere stays, and nodes with their clades
+ * keep their numbers. */
+static void check_redrawn(const topology *t, const topology *before, int32_t v)
+{
+    uint64_t old[2 * MOST_TAXA] = {0}, new[2 * MOST_TAXA] = {0};
+    taxa_below(old, before);
+    taxa_below(new, t);
+    assert_true(new[v] == old[v]);
+    for (int32_t u = 1; u < topology_nodes(t->n_taxa); u++) {
+        if ((old[u] & ~old[v]) || u == v)
+            assert_true(new[u] == old[u] && t->parent[u] == before->parent[u]);
+        for (int32_t w = 1; w < topology_nodes(t->n_taxa); w++)
+            assert_true(new[u] != old[w] || u == w);
+    }
+}
+
+/* All parts of a tree drawn again: a part comes as often as q, which log_ratio gives, says. */
+static void redrawn_parts_have_their_frequencies(void **state)
+{
+    (void)state;
+    enum { N = 7, TREES = 945, DRAWS = 4000 };
+    clade_smoothing estimated = clade_smoothing_estimated();
+    clade_smoothing far = given_smoothing(20, 1, 0.1, 0.4);
+    const clade_smoothing *const way[] = {NULL, &estimated, &far};
+    int32_t decision[N], scratch[6 * N];
+    topology start, t;
+    check_status(topology_init(&start, N));
+    check_status(topology_init(&t, N));
+    for (size_t k = 0; k < sizeof way / sizeof *way; k++)
+        for (int32_t v = N; v < topology_nodes(N); v++) {
+            clade_density *d = random_density(N, CLADE_CCD2, 8, 1, way[k]);
+            clade_scratch s;
+            check_status(clade_scratch_init(&s, d));
+            static double seen[TREES], weight[TREES];
+            memset(seen, 0, sizeof seen);
+            memset(weight, 0, sizeof weight);
+            rng r = rng_at(9, RNG_TEST, (uint32_t)k, (uint32_t)v);
+            clade_density_sample(decision, d, &r, &s);
+            topology_build(&start, decision);
+            const double log_q = clade_density_log_q(d, decision, &s);
+            const int stay = exact_index(decision, N);
+            weight[stay] = 1;
+            for (int i = 0; i < DRAWS; i++) {
+                double log_ratio = 0;
+                topology_copy(&t, &start);
+                const bool is_another = clade_density_redraw(&t, v, &log_ratio, d, &r, &s);
+                check_redrawn(&t, &start, v);
+                topology_decisions(decision, NULL, &t, scratch);
+                const int now = exact_index(decision, N);
+                assert_int_equal(is_another, now != stay);
+                if (t.parent[v] == 0) /* the whole tree */
+                    check_near(clade_density_log_q(d, decision, &s), log_q - log_ratio, 1e-12);
+                weight[now] = exp(-log_ratio);
+                seen[now]++;
+            }
+            double sum = 0, statistic = 0, freedom = 0;
+            for (int i = 0; i < TREES; i++)
+                sum += weight[i]; /* but for parts that were never drawn */
+            for (int i = 0; i < TREES; i++) {
+                const double expected = DRAWS * weight[i] / sum;
+                if (expected < 5)
+                    continue;
+                statistic += (seen[i] - expected) * (seen[i] - expected) / expected;
+                freedom++;
+            }
+            assert_true(statistic < freedom + 4.5 * sqrt(2 * freedom));
+            clade_scratch_free(&s);
+            clade_density_free(d);
+        }
+    topology_free(&start);
+    topology_free(&t);
+}
+
 static void scale_of_the_weights(void **state)
 {
     (void)state;
@@ -703,6 +787,7 @@ int main(void)
         cmocka_unit_test(all_trees),
         cmocka_unit_test(neighbours_of_one_tree),
         cmocka_unit_test(draws_have_their_frequencies),
+        cmocka_unit_test(redrawn_parts_have_their_frequencies),
         cmocka_unit_test(scale_of_the_weights),
         cmocka_unit_test(fits_again),
         cmocka_unit_test(smallest_trees),

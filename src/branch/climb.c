@@ -445,8 +445,7 @@ static void save(climb *c)
     const branch_solver *s = c->solver;
     const size_t nodes = (size_t)n_nodes(c);
     saved_tree *to = &c->saved;
-    memcpy(to->tree.parent, s->tree.parent, nodes * sizeof *to->tree.parent);
-    memcpy(to->tree.child, s->tree.child, nodes * sizeof *to->tree.child);
+    topology_copy(&to->tree, &s->tree);
     memcpy(to->branch, s->branch, nodes * sizeof *to->branch);
     to->log_likelihood = s->log_likelihood;
     to->log_density = s->log_density;
@@ -460,8 +459,7 @@ static void restore(climb *c)
     const size_t nodes = (size_t)n_nodes(c);
     const saved_tree *from = &c->saved;
     local_fit_mark(c->fit);
-    memcpy(s->tree.parent, from->tree.parent, nodes * sizeof *from->tree.parent);
-    memcpy(s->tree.child, from->tree.child, nodes * sizeof *from->tree.child);
+    topology_copy(&s->tree, &from->tree);
     memcpy(s->branch, from->branch, nodes * sizeof *from->branch);
     local_fit_compare(c->fit);
     s->log_likelihood = from->log_likelihood;

@@ -200,9 +200,7 @@ void local_fit_mark(local_fit *l)
 {
     const branch_solver *s = l->solver;
     const size_t nodes = (size_t)n_nodes(l);
-    memcpy(l->tree.parent, s->tree.parent, nodes * sizeof *l->tree.parent);
-    memcpy(l->tree.child, s->tree.child, nodes * sizeof *l->tree.child);
-    l->tree.n_leaves = s->tree.n_leaves;
+    topology_copy(&l->tree, &s->tree);
     memcpy(l->branch, s->branch, nodes * sizeof *l->branch);
     l->log_likelihood = s->log_likelihood;
     l->log_density = s->log_density;
@@ -231,8 +229,7 @@ void local_fit_undo(local_fit *l)
 {
     branch_solver *s = l->solver;
     const size_t nodes = (size_t)n_nodes(l);
-    memcpy(s->tree.parent, l->tree.parent, nodes * sizeof *l->tree.parent);
-    memcpy(s->tree.child, l->tree.child, nodes * sizeof *l->tree.child);
+    topology_copy(&s->tree, &l->tree);
     branch_solver_rearranged(s);
     for (int32_t v = 1; v < n_nodes(l); v++)
         if (local_fit_has_changed(l, v))

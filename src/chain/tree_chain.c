@@ -85,7 +85,8 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
 {
     *out = NULL;
     if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || !(set->tolerance > 0) ||
-        !(set->near > 0) || (set->jump > 0 && !set->jumps.propose))
+        !(set->near > 0) || (set->jump > 0 && !set->jumps.propose) ||
+        (set->redraw > 0 && !set->jumps.redraw))
         return ART_ERR_USAGE;
     tree_chain *c = mem_zeros(1, sizeof *c);
     if (!c)
@@ -313,6 +314,19 @@ void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision
                          c->set.jumps.log_q(c->set.jumps.context, c->decision) - log_q;
 }
 
+void tree_chain_redraw(tree_chain *c, chain_proposal *out, int32_t v, rng *r)
+{
+    branch_solver *s = c->solver;
+    const double g = s->laplace;
+    double log_ratio;
+    *out = (chain_proposal){0};
+    local_fit_mark(c->fit);
+    out->moved = c->set.jumps.redraw(c->set.jumps.context, &s->tree, v, &log_ratio, r);
+    if (!out->moved)
+        return;
+    out->log_ratio = refit(c) == ART_OK ? c->beta * (s->laplace - g) + log_ratio : -HUGE_VAL;
+}
+
 void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept)
 {
     if (!proposal->moved)
@@ -393,6 +407,10 @@ static int step(tree_chain *c, uint64_t seed, uint32_t chain, const interrupt *s
         const uint32_t parts = 3 * (uint32_t)c->problem->n_taxa - 6;
         tree_chain_subtree(c, &p, (int32_t)rng_below(&r, parts), choose_at_random, &r);
         changes = decide(c, &p, CHAIN_SUBTREE, &r);
+    } else if (kind < c->set.jump + c->set.subtrees + c->set.redraw) {
+        const int32_t n_taxa = c->problem->n_taxa;
+        tree_chain_redraw(c, &p, n_taxa + (int32_t)rng_below(&r, (uint32_t)n_taxa - 2), &r);
+        changes = decide(c, &p, CHAIN_REDRAW, &r);
     } else {
         changes = walk(c, &r, stop);
     }

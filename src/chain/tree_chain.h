@@ -14,7 +14,7 @@
  *     ... tree_chain_laplace(c), tree_chain_tree(c, decision, length) ...
  *     tree_chain_free(c);
  *
- * Three kinds of steps; which one is drawn does not depend on the state.
+ * Four kinds of steps; which one is drawn does not depend on the state.
  *
  * Interchanges, on a walk. The tour around a tree goes along every branch twice, once in each
  * direction (depth first, the child with the smaller number first). A walk begins at a directed
@@ -46,6 +46,10 @@
  * A jump: T' drawn from a density q, whatever T is; accepted with
  * min(1, exp(beta (g(T') - g(T))) q(T) / q(T')). It is the way between separate peaks.
  *
+ * A part drawn again: an inner node is drawn, and what is below it comes from the same density,
+ * given the taxa below it; accepted as a jump, with q of the part. Jumps of all sizes: with many
+ * taxa a whole tree is hardly ever accepted, and a part still is.
+ *
  * How exact this is. With local = 0 all lengths are fitted at every step, and g is wrong by what
  * `tolerance` leaves (branch_solver_mode). With local = 1 only those near a change are fitted
  * (branch/local_fit.h): the rest of the tree would answer to a change too, by little in each of
@@ -68,6 +72,10 @@ typedef struct chain_jumps {
     /* A tree, decision [N-3], drawn with r, and its log q. Not 0: none this time. */
     int (*propose)(void *context, int32_t *decision, double *log_q, rng *r);
     double (*log_q)(void *context, const int32_t *decision); /* -inf where it does not reach */
+    /* Draws again what is below the inner node v of *t. Returns whether that made it another tree;
+     * then *log_ratio is log q of the old part less that of the new one. Nodes keep their numbers
+     * (branch/local_fit.h). NULL: there are no such steps. */
+    bool (*redraw)(void *context, topology *t, int32_t v, double *log_ratio, rng *r);
     void *context;
 } chain_jumps;
 
@@ -75,6 +83,7 @@ typedef struct chain_settings {
     double walk;       /* length of a walk, in parts of all branches; each way along one counts */
     double subtrees;   /* share of steps that move a subtree */
     double jump;       /* share of steps that are jumps; 0 without a density */
+    double redraw;     /* share of steps that draw a part again; 0 without a density */
     int radius;        /* of subtree moves, in branches */
     double tolerance;  /* nats: of fits of all branches */
     int block;         /* steps of a block */
@@ -92,6 +101,7 @@ typedef enum chain_kind {
     CHAIN_INTERCHANGE,
     CHAIN_SUBTREE,
     CHAIN_JUMP,
+    CHAIN_REDRAW,
     CHAIN_KINDS,
 } chain_kind;
 
@@ -180,6 +190,9 @@ void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_
 
 /* A tree with its log q; the numbering is canonical. */
 void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q);
+
+/* What is below the inner node v, drawn with r. */
+void tree_chain_redraw(tree_chain *c, chain_proposal *out, int32_t v, rng *r);
 
 /* Stays at the proposed tree, or goes back. */
 void tree_chain_settle(tree_chain *c, const chain_proposal *proposal, int accept);

@@ -24,6 +24,12 @@ static double jump_log_q(void *context, const int32_t *decision)
     return tree_proposal_log_q(s->proposal, decision);
 }
 
+static bool redraw_part(void *context, topology *t, int32_t v, double *log_ratio, rng *r)
+{
+    chain_stage *s = context;
+    return s->proposal && tree_proposal_redraw(s->proposal, t, v, log_ratio, r);
+}
+
 /* The number up to set->whole_taxa taxa; with more, less by the given power, but `least`. */
 static int scaled(int number, int least, int n_taxa, const chain_stage_settings *set, int power)
 {
@@ -33,12 +39,20 @@ static int scaled(int number, int least, int n_taxa, const chain_stage_settings 
     return part > least ? (int)part : least < number ? least : number;
 }
 
+/* The share of steps that are jumps. */
+static double jump_share(const chain_stage_settings *set, int n_taxa)
+{
+    const double part = n_taxa > set->whole_jumps ? (double)set->whole_jumps / n_taxa : 1;
+    return n_taxa <= set->jump_taxa ? set->chain.jump * part * part : 0;
+}
+
 static int create_chains(chain_stage *s)
 {
     chain_settings chain = s->set.chain;
-    chain.jump = s->problem->n_taxa <= s->set.jump_taxa ? s->set.chain.jump : 0;
+    chain.jump = jump_share(&s->set, s->problem->n_taxa);
+    chain.redraw += s->set.chain.jump - chain.jump;
     chain.block = scaled(s->set.chain.block, s->set.least_block, s->problem->n_taxa, &s->set, 1);
-    chain.jumps = (chain_jumps){propose_jump, jump_log_q, s};
+    chain.jumps = (chain_jumps){propose_jump, jump_log_q, redraw_part, s};
     const chains_settings set = {
         .chain = chain, .seed = s->seed, .ladders = s->set.chains, .temperatures = 1};
     return tree_chains_create(&s->chains, s->problem, &set, s->threads);

@@ -121,6 +121,7 @@ static chain_stage_settings chain_stage_defaults(void)
     chain_stage_settings set = {
         .chain = chain_defaults(),
         .chains = 4,
+        .whole_jumps = 50,
         .jump_taxa = 400,
         .rounds = {.first_blocks = 32,
                    .most = 9,
@@ -137,7 +138,7 @@ static chain_stage_settings chain_stage_defaults(void)
         .planned_draws = 8000,
         .error = 0.014,
     };
-    set.chain.jump = 0.15;
+    set.chain.jump = set.chain.redraw = 0.15;
     return set;
 }
 

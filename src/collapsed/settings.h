@@ -204,8 +204,11 @@ typedef struct chain_round_settings {
 
 /* The chains over topologies (chain_stage.h), for posteriors that no table holds. */
 typedef struct chain_stage_settings {
-    chain_settings chain; /* of one chain; jumps begin with the first density */
+    chain_settings chain; /* of one chain; jumps and parts that are drawn again begin with the first
+                             density */
     int chains;           /* two at least: they are compared with each other */
+    int whole_jumps;      /* up to so many taxa, chain.jump is as it is; with more it goes down with
+                             the square of their number, and parts are drawn in place of trees */
     int jump_taxa;        /* with more taxa no jumps: the density of so large trees is never good
                              enough for one to be accepted, and each costs a fit of all branches */
     chain_round_settings rounds;

@@ -88,3 +88,11 @@ double tree_proposal_log_q(tree_proposal *p, const int32_t *decision)
     give_back(at);
     return log_q;
 }
+
+bool tree_proposal_redraw(tree_proposal *p, topology *t, int32_t v, double *log_ratio, rng *r)
+{
+    place *at = take(p);
+    const bool is_another = clade_density_redraw(t, v, log_ratio, p->density, r, &at->scratch);
+    give_back(at);
+    return is_another;
+}

@@ -31,4 +31,7 @@ double tree_proposal_sample(tree_proposal *p, int32_t *decision, rng *r);
 
 double tree_proposal_log_q(tree_proposal *p, const int32_t *decision);
 
+/* Draws again what is below the inner node v of *t, as clade_density_redraw. */
+bool tree_proposal_redraw(tree_proposal *p, topology *t, int32_t v, double *log_ratio, rng *r);
+
 #endif

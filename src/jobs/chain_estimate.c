@@ -97,7 +97,7 @@ static chains_settings chains_of(const collapsed_settings *set)
 {
     chains_settings plan = {set->chains.chain, set->seed, .ladders = set->chains.chains,
                             .temperatures = 1};
-    plan.chain.jump = 0; /* there is no density yet */
+    plan.chain.jump = plan.chain.redraw = 0; /* there is no density yet */
     return plan;
 }
 

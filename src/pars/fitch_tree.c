@@ -383,14 +383,11 @@ static int hand_out(fitch_tree *t, const halves *h, int32_t e, int32_t f, int64_
                     fitch_visit *visit, void *context)
 {
     topology *kept = &t->named;
-    const size_t nodes = (size_t)topology_nodes(t->n_taxa);
     int32_t *decision = t->cut;
-    memcpy(kept->parent, t->tree.parent, nodes * sizeof *kept->parent);
-    memcpy(kept->child, t->tree.child, nodes * sizeof *kept->child);
+    topology_copy(kept, &t->tree);
     join_halves(t, h, e, f);
     topology_decisions(decision, NULL, &t->tree, t->scratch);
-    memcpy(t->tree.parent, kept->parent, nodes * sizeof *kept->parent);
-    memcpy(t->tree.child, kept->child, nodes * sizeof *kept->child);
+    topology_copy(&t->tree, kept);
     return visit(context, decision, score);
 }
 

@@ -31,6 +31,14 @@ void topology_free(topology *t)
     memset(t, 0, sizeof *t);
 }
 
+void topology_copy(topology *to, const topology *from)
+{
+    const size_t nodes = (size_t)topology_nodes(from->n_taxa);
+    to->n_leaves = from->n_leaves;
+    memcpy(to->parent, from->parent, nodes * sizeof *to->parent);
+    memcpy(to->child, from->child, nodes * sizeof *to->child);
+}
+
 void topology_reset(topology *t)
 {
     int32_t inner = t->n_taxa;

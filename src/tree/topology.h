@@ -84,6 +84,9 @@ static inline bool topology_is_external(const topology *t, int32_t node)
 int topology_init(topology *t, int32_t n_taxa);
 void topology_free(topology *t); /* safe on a zeroed or freed one */
 
+/* to, with room for as many taxa, becomes from. */
+void topology_copy(topology *to, const topology *from);
+
 /* Back to the tree on taxa 0, 1, 2. O(1). */
 void topology_reset(topology *t);
 

@@ -26,12 +26,13 @@ int clade_scratch_init(clade_scratch *s, const clade_density *d)
     s->integers = mem_zeros(12 * n, sizeof *s->integers);
     s->numbers = mem_zeros(4 * n, sizeof *s->numbers);
     s->log_q = mem_zeros(2 * n, sizeof *s->log_q);
-    s->key = mem_zeros(2 * n, sizeof *s->key);
+    s->key = mem_zeros(4 * n, sizeof *s->key);
     s->item = mem_zeros(2 * n, sizeof *s->item);
     if (!s->integers || !s->numbers || !s->log_q || !s->key || !s->item) {
         clade_scratch_free(s);
         return ART_ERR_NOMEM;
     }
+    s->old = s->key + 2 * n;
     s->order = s->integers;
     s->size = s->order + 2 * n;
     s->decisions = s->size + 2 * n;

@@ -105,7 +105,8 @@ typedef struct clade_scratch {
     int64_t *clade;          /* [2N] by node, KEY_NONE where it was not seen */
     int64_t *split;          /* [2N] */
     double *log_q;           /* [2N] by node: of what is below it; owned */
-    struct clade_key *key;   /* [2N] by node; owned */
+    struct clade_key *key;   /* [2N] by node; owned, with .. */
+    struct clade_key *old;   /* .. [2N] those of a tree before a part of it is drawn again */
     struct clade_item *item; /* [2N] clades still to be split; owned */
 } clade_scratch;
 
@@ -146,6 +147,14 @@ double clade_density_log_q(const clade_density *d, const int32_t *decision, clad
 /* Draws a tree into decision [N-3] and returns its log q. O(N log splits) and one evaluation of
  * log q; O(m) more where m taxa are split at will. Allocates nothing. */
 double clade_density_sample(int32_t *decision, const clade_density *d, rng *r, clade_scratch *s);
+
+/* Draws again what is below the inner node v of a tree, given its clade and the sister of that. The
+ * numbering of inner nodes may be any; nodes whose clades stay keep their numbers. Returns whether
+ * the tree is another one now; then *log_ratio is log q of what was there less log q of what is
+ * there, both of all trees below such a clade. O(N), and m^2 comparisons for m taxa below v.
+ * Allocates nothing. */
+bool clade_density_redraw(topology *t, int32_t v, double *log_ratio, const clade_density *d, rng *r,
+                          clade_scratch *s);
 
 /* Many trees: log_q [count] of decision [count][N-3]; and draws, of which tree i uses the stream
  * (seed, purpose, step, first + i), so that it does not depend on the others. */

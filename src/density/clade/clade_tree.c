@@ -29,11 +29,10 @@ double interchange_probability(const clade_density *d, int64_t c, int64_t x, int
     return interchange_from(d, c, x, y1, y2) + interchange_from(d, c, x, y2, y1);
 }
 
-/* Clades, splits and sizes of a tree, by node. */
-static void find_clades(const clade_density *d, const int32_t *decision, clade_scratch *w)
+/* Clades, splits and sizes of the tree, by node. */
+static void find_clades(const clade_density *d, clade_scratch *w)
 {
     int32_t n = d->n_taxa, count = topology_edges(n);
-    topology_build(&w->tree, decision);
     topology_postorder(w->order, &w->tree);
     for (int32_t i = 0; i < count; i++) {
         int32_t v = w->order[i], a = w->tree.child[v][0], b = w->tree.child[v][1];
@@ -96,15 +95,22 @@ static double log_q_below(const clade_density *d, int32_t v, const clade_scratch
     return sum;
 }
 
-double clade_density_log_q(const clade_density *d, const int32_t *decision, clade_scratch *w)
+/* log q of what is below every node of the tree. */
+static void find_log_q(const clade_density *d, clade_scratch *w)
 {
     int32_t n = d->n_taxa, count = topology_edges(n);
-    find_clades(d, decision, w);
+    find_clades(d, w);
     for (int32_t i = 0; i < count; i++) {
         int32_t v = w->order[i];
         w->log_q[v] = v < n ? 0 : log_q_below(d, v, w);
     }
-    return w->log_q[w->order[count - 1]];
+}
+
+double clade_density_log_q(const clade_density *d, const int32_t *decision, clade_scratch *w)
+{
+    topology_build(&w->tree, decision);
+    find_log_q(d, w);
+    return w->log_q[w->tree.child[0][0]];
 }
 
 /* The place in sum[from .. to-1], running sums, at which u would fall; never an empty entry. */
@@ -136,7 +142,9 @@ typedef struct drawing {
     const clade_density *d;
     clade_scratch *w;
     rng *r;
-    int32_t n_items, next_node;
+    int32_t n_items, n_nodes;
+    const int32_t *node; /* numbers for inner nodes, in the order in which they are made; NULL: from
+                            N on */
 } drawing;
 
 /* Hangs a clade of which the taxa have places from first on. */
@@ -148,7 +156,7 @@ static void hang(drawing *w, int64_t c, int64_t context, int32_t first, int32_t 
 
 static int32_t new_node(drawing *w, int32_t parent, int32_t side)
 {
-    int32_t v = w->next_node++;
+    int32_t made = w->n_nodes++, v = w->node ? w->node[made] : w->d->n_taxa + made;
     w->w->tree.child[parent][side] = v;
     w->w->tree.parent[v] = parent;
     return v;
@@ -267,22 +275,104 @@ static void draw_step(drawing *w, const clade_item *at)
         apply_any(w, at);
 }
 
-double clade_density_sample(int32_t *decision, const clade_density *d, rng *r, clade_scratch *s)
+/* Splits clades until all are single taxa. */
+static void draw_all(drawing *w)
 {
-    int32_t n = d->n_taxa;
-    drawing w = {.d = d, .w = s, .r = r, .next_node = n};
-    hang(&w, n, KEY_NONE, 0, n - 1, 0, 0);
-    while (w.n_items) {
-        clade_item at = s->item[--w.n_items];
+    clade_scratch *s = w->w;
+    while (w->n_items) {
+        clade_item at = s->item[--w->n_items];
         if (at.size > 1) {
-            draw_step(&w, &at);
+            draw_step(w, &at);
         } else {
             s->tree.child[at.parent][at.side] = (int32_t)at.clade;
             s->tree.parent[at.clade] = at.parent;
         }
     }
+}
+
+double clade_density_sample(int32_t *decision, const clade_density *d, rng *r, clade_scratch *s)
+{
+    int32_t n = d->n_taxa;
+    drawing w = {.d = d, .w = s, .r = r};
+    hang(&w, n, KEY_NONE, 0, n - 1, 0, 0);
+    draw_all(&w);
     topology_decisions(decision, NULL, &s->tree, s->decisions);
     return clade_density_log_q(d, decision, s);
+}
+
+/* The inner nodes at v and below it, v first, into node; their number is returned. Taxa go to
+ * s->taxa. */
+static int32_t list_below(int32_t *node, int32_t v, clade_scratch *s)
+{
+    int32_t count = 1, taxa = 0;
+    node[0] = v;
+    for (int32_t i = 0; i < count; i++)
+        for (int side = 0; side < 2; side++) {
+            int32_t u = s->tree.child[node[i]][side];
+            if (u < s->tree.n_taxa)
+                s->taxa[taxa++] = u;
+            else
+                node[count++] = u;
+        }
+    return count;
+}
+
+/* The clade at v with what is below it is drawn into s->tree, with the same numbers of nodes in
+ * another order. */
+static void draw_below(int32_t v, const int32_t *node, const clade_density *d, rng *r,
+                       clade_scratch *s)
+{
+    int32_t up = s->tree.parent[v], side = s->tree.child[up][0] != v;
+    int64_t context = up == 0 ? KEY_NONE : context_of(d, s->split[up], s->clade[v]);
+    drawing w = {.d = d, .w = s, .r = r, .node = node};
+    hang(&w, s->clade[v], context, 0, s->size[v], up, side);
+    draw_all(&w);
+}
+
+/* name [2N] by node of s->tree: its number in the tree before, if its clade was there, else one
+ * that no other has. Returns how many clades were not there. */
+static int32_t name_nodes(int32_t *name, const int32_t *node, int32_t count, clade_scratch *s)
+{
+    int32_t fresh = 0, next = 0;
+    for (int32_t i = 0; i < count; i++)
+        name[node[i]] = -1;
+    int32_t *unused = s->other; /* there is room: nodes below v are fewer than taxa */
+    for (int32_t k = 0; k < count; k++) {
+        int32_t i = 0;
+        while (i < count && memcmp(&s->key[node[i]], &s->old[node[k]], sizeof *s->key) != 0)
+            i++;
+        if (i < count)
+            name[node[i]] = node[k];
+        else
+            unused[fresh++] = node[k];
+    }
+    for (int32_t i = 0; i < count; i++)
+        if (name[node[i]] < 0)
+            name[node[i]] = unused[next++];
+    return fresh;
+}
+
+bool clade_density_redraw(topology *t, int32_t v, double *log_ratio, const clade_density *d, rng *r,
+                          clade_scratch *s)
+{
+    int32_t n = d->n_taxa, *node = s->decisions, *name = node + n;
+    topology_copy(&s->tree, t);
+    find_log_q(d, s);
+    int32_t count = list_below(node, v, s);
+    double before = s->log_q[v];
+    memcpy(s->old, s->key, 2 * (size_t)n * sizeof *s->key);
+    draw_below(v, node, d, r, s);
+    find_log_q(d, s);
+    if (!name_nodes(name, node, count, s))
+        return false;
+    *log_ratio = before - s->log_q[v];
+    for (int32_t i = 0; i < count; i++)
+        for (int side = 0; side < 2; side++) {
+            int32_t u = s->tree.child[node[i]][side], child = u < n ? u : name[u];
+            t->child[name[node[i]]][side] = child;
+            t->parent[child] = name[node[i]];
+        }
+    return true;
 }
 
 void clade_density_log_q_many(double *log_q, const clade_density *d, const int32_t *decision,
