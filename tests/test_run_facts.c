@@ -338,7 +338,24 @@ static void three_taxa_have_no_chains(void **state)
     story_free(&s);
 }
 
-/* .. and answers after all, with what is wrong, if those do not agree. */
+/* .. and stays there if they do not agree, but are worth more than its draws; .. */
+static void chains_worth_more_answer(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = doubtful();
+    plan.collapsed.sampler.particles = 2;    /* few draws in a pass */
+    plan.collapsed.judgement.ess = HUGE_VAL; /* whatever the chains do */
+    tell(&s, &plan, FEW);
+    const verdict *v = &s.found.evaluation.verdict;
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    assert_false(v->converged);
+    expect(v->warning[0], "The chains are worth only ");
+    assert_true(number(&s, "log_evidence") < 0);
+    story_free(&s);
+}
+
+/* .. else it answers after all, with what is wrong. */
 static void the_table_answers_after_all(void **state)
 {
     (void)state;
@@ -418,6 +435,7 @@ int main(void)
         in_scratch_folder(the_table_hands_over),
         in_scratch_folder(saved_after_the_table),
         in_scratch_folder(three_taxa_have_no_chains),
+        in_scratch_folder(chains_worth_more_answer),
         in_scratch_folder(the_table_answers_after_all),
         cmocka_unit_test(rounds_of_the_table_in_words),
         cmocka_unit_test(rounds_of_chains_in_words),

@@ -254,8 +254,11 @@ static int finish_joint(collapsed_run *c, answer *out)
 
 bool driver_joint_failed(const collapsed_run *c)
 {
-    return c->joint && c->final && c->joint->rounds.is_done &&
-           !chains_are_good(chain_rounds_last(&c->joint->rounds), &c->set.judgement);
+    if (!c->joint || !c->final || !c->joint->rounds.is_done)
+        return false;
+    const chain_round *last = chain_rounds_last(&c->joint->rounds);
+    return !chains_are_good(last, &c->set.judgement) &&
+           chain_round_ess(last) <= tree_sampler_ess(c->final->sampler);
 }
 
 int driver_finish_chains(collapsed_run *c, answer *out)

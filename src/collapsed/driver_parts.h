@@ -70,7 +70,8 @@ int driver_report_chains(collapsed_run *c, run_report *out);
 int driver_chain_fields(collapsed_run *c, saved_state *s);
 int driver_finish_chains(collapsed_run *c, answer *out);
 
-/* Whether chains that took over from the table have ended without agreeing. */
+/* Whether chains that took over from the table have ended without agreeing, and are worth no more
+ * trees than its draws. */
 bool driver_joint_failed(const collapsed_run *c);
 
 /* Warns if peaks of weight that few climbs have found tell of others that none has (driver.c). */

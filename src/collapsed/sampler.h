@@ -55,6 +55,9 @@ double tree_sampler_error(const tree_sampler *s);
 /* Pareto k of all weights so far (importance_weights.h). O(draws log draws). */
 double tree_sampler_pareto(tree_sampler *s);
 
+/* The number of independent draws that all are worth, by their weights. O(draws). */
+double tree_sampler_ess(const tree_sampler *s);
+
 /* Between passes, the draws of the last one: [SAMPLER_REPEATS K], including those of weight 0
  * (-inf). */
 const particles *tree_sampler_particles(const tree_sampler *s);

@@ -16,6 +16,11 @@ double tree_sampler_pareto(tree_sampler *s)
     return weights_pareto_k(s->weight, s->weight + n, n);
 }
 
+double tree_sampler_ess(const tree_sampler *s)
+{
+    return weights_ess(s->weight, s->passes * s->batch.k);
+}
+
 int tree_sampler_passes(const tree_sampler *s)
 {
     return s->passes;
