@@ -465,7 +465,7 @@ static void verdicts(void **state)
          false,
          1},
         {good, {.overlap = 0.001, .ratio_k = 0.2}, false, true, false, 1},
-        {good, {.overlap = 0.5, .ratio_k = 0.9}, false, true, false, 1},
+        {good, {.overlap = 0.5, .ratio_k = 0.9}, false, false, false, 1},
         {good,
          {.overlap = 0.5, .forward = 1, .forward_error = 0.1, .tree_error = 0.1},
          false,

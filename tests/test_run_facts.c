@@ -69,12 +69,12 @@ static void open_story(story *s, const infer_settings *plan, const char *sequenc
     check_status(infer_job_create(&s->job, &s->data, &model, plan, NULL));
 }
 
-/* To the end, or until it has been in a stage. */
-static void go_on(story *s, const char *stage)
+/* To the end, or until it has said something. */
+static void go_on(story *s, const char *until)
 {
     run *r = infer_job_run(s->job);
     run_progress now = {.stage = ""};
-    while (!now.is_done && !(stage && !strcmp(now.stage, stage))) {
+    while (!now.is_done && !(until && strstr(s->said, until))) {
         run_report report;
         check_status(r->ops->advance(r, NULL));
         check_status(r->ops->report(r, &report));
@@ -302,19 +302,17 @@ static void the_table_hands_over(void **state)
 }
 
 /* .. also after being saved and loaded while these run .. */
-static void saved_after_the_table(void **state)
+static void check_saved(const infer_settings *plan, const char *sequences, const char *until)
 {
-    (void)state;
     story straight, first, second;
     saved_state file = {0};
-    const infer_settings plan = doubtful();
-    tell(&straight, &plan, FEW);
-    open_story(&first, &plan, FEW);
-    go_on(&first, "chains");
+    tell(&straight, plan, sequences);
+    open_story(&first, plan, sequences);
+    go_on(&first, until);
     run *saved = infer_job_run(first.job);
     check_status(saved->ops->fields(saved, &file));
     state_turn(&file, NULL);
-    open_story(&second, &plan, FEW);
+    open_story(&second, plan, sequences);
     run *loaded = infer_job_run(second.job);
     check_status(loaded->ops->fields(loaded, &file));
     check_status(saved_state_end(&file));
@@ -325,6 +323,60 @@ static void saved_after_the_table(void **state)
     story_free(&straight);
     story_free(&first);
     story_free(&second);
+}
+
+static void saved_after_the_table(void **state)
+{
+    (void)state;
+    const infer_settings plan = doubtful();
+    check_saved(&plan, FEW, "so Markov chains over topologies with their branch lengths");
+}
+
+/* Chains whose lengths have weights of too heavy a tail hand over too, and keep their evidence; ..
+ */
+static infer_settings doubtful_chains(void)
+{
+    infer_settings plan = doubtful();
+    plan.collapsed.route.expansions = 20;
+    plan.collapsed.judgement.asdsf = plan.collapsed.judgement.r_hat = HUGE_VAL; /* they agree */
+    plan.collapsed.judgement.ess = 0;
+    return plan;
+}
+
+static void chains_hand_over_after_their_answer(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = doubtful_chains();
+    tell(&s, &plan, MANY);
+    const verdict *v = &s.found.evaluation.verdict;
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    expect(s.said, "The posterior is diffuse (after ");
+    expect(s.said, "\nThe weights of the branch lengths that were drawn are too uneven ");
+    expect(s.said, "\nchains, round 1: 2,048 blocks each;");
+    assert_true(number(&s, "log_evidence") < 0 && !v->has_evidence_error);
+    assert_true(json_is_null(json_object_get(s.results, "log_evidence_se")));
+    assert_int_equal(json_array_size(json_object_get(s.results, "chain_rounds")), 1);
+    expect(v->warning[v->n_warnings - 1], "The log marginal likelihood has no error bar");
+    story_free(&s);
+    /* .. theirs is the answer if those do not agree, and are worth less than their draws */
+    plan.collapsed.joint.rounds.first_blocks = 12;
+    plan.collapsed.joint.rounds.shortest = 4;
+    plan.collapsed.judgement.ess = 200;
+    plan.collapsed.chains.rounds.most = 6; /* worth that */
+    tell(&s, &plan, MANY);
+    assert_string_equal(word(&s, "way"), "chains");
+    assert_false(v->converged);
+    expect(v->warning[v->n_fatal - 1], "Chains over topologies with their branch lengths, which ");
+    story_free(&s);
+}
+
+static void saved_after_other_chains(void **state)
+{
+    (void)state;
+    infer_settings plan = doubtful_chains();
+    plan.collapsed.joint.rounds.first_blocks = 32;
+    check_saved(&plan, MANY, "so Markov chains over topologies with their branch lengths");
 }
 
 /* .. unless there is only one tree .. */
@@ -434,6 +486,8 @@ int main(void)
         in_scratch_folder(chains_hand_over),
         in_scratch_folder(the_table_hands_over),
         in_scratch_folder(saved_after_the_table),
+        in_scratch_folder(chains_hand_over_after_their_answer),
+        in_scratch_folder(saved_after_other_chains),
         in_scratch_folder(three_taxa_have_no_chains),
         in_scratch_folder(chains_worth_more_answer),
         in_scratch_folder(the_table_answers_after_all),

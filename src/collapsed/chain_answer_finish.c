@@ -51,23 +51,42 @@ static int ratio_variance(double *variance, const chain_answer *a, const ratio_e
     return status;
 }
 
+double chain_answer_pareto(const chain_answer *a)
+{
+    double *u = mem_zeros(2 * a->next + 1, sizeof *u);
+    for (size_t i = 0; u && i < a->next; i++)
+        u[i] = a->pick[i].log_ratio;
+    const double k = u ? weights_pareto_k(u, u + a->next, (int)a->next) : (double)NAN;
+    free(u);
+    return k;
+}
+
+double chain_answer_ess(const chain_answer *a)
+{
+    double top = -HUGE_VAL, sum = 0, squares = 0;
+    for (size_t i = 0; i < a->next; i++)
+        top = fmax(top, a->pick[i].log_ratio);
+    for (size_t i = 0; i < a->next; i++) {
+        const double u = exp(a->pick[i].log_ratio - top);
+        sum += u;
+        squares += u * u;
+    }
+    return squares > 0 ? sum * sum / squares : 0;
+}
+
 static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
 {
     double top = -HUGE_VAL, sum = 0, variance;
-    double *u = mem_zeros(2 * a->next + 1, sizeof *u);
-    *out = (ratio_estimate){.log_mean = NAN, .error = INFINITY, .k = INFINITY};
-    if (!u)
+    *out = (ratio_estimate){.log_mean = NAN, .error = INFINITY, .k = chain_answer_pareto(a)};
+    if (isnan(out->k))
         return ART_ERR_NOMEM;
     for (size_t i = 0; i < a->next; i++) {
-        u[i] = a->pick[i].log_ratio;
-        top = fmax(top, u[i]);
+        top = fmax(top, a->pick[i].log_ratio);
         out->stands += stands_for(a, &a->pick[i]);
     }
     for (size_t i = 0; i < a->next; i++)
-        sum += stands_for(a, &a->pick[i]) * exp(u[i] - top);
+        sum += stands_for(a, &a->pick[i]) * exp(a->pick[i].log_ratio - top);
     out->log_mean = top + log(sum / out->stands);
-    out->k = weights_pareto_k(u, u + a->next, (int)a->next);
-    free(u);
     const int status = ratio_variance(&variance, a, out);
     out->error = sqrt(variance);
     return status;

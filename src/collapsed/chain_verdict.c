@@ -25,27 +25,31 @@ static void judge_chains(verdict *v, const chain_round *last, const chain_judgem
                      ess, VERDICT_ESS);
 }
 
-/* Whether the density of clades and the chains tell the same sum over all trees. */
-static void judge_evidence(verdict *v, const chain_check *check, const chain_judgement *set)
+void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set)
 {
     const double error = hypot(check->forward_error, check->tree_error);
-    if (check->overlap < set->overlap) {
-        verdict_warn(
-            v, false,
-            "Do not use the log marginal likelihood, nor the probabilities of whole trees: draws "
-            "of "
-            "the density of clades are too different from the chains (overlap %.2g), so it "
-            "may be off by several units. The probabilities of splits do not depend on it.",
-            check->overlap);
-        v->has_evidence_error = false;
-    } else if (check->pareto_k < VERDICT_PARETO_K &&
-               fabs(check->forward) > fmax(set->errors * error, set->least_difference)) {
+    if (check->overlap >= set->overlap && check->pareto_k < VERDICT_PARETO_K &&
+        fabs(check->forward) > fmax(set->errors * error, set->least_difference))
         verdict_warn(
             v, true,
             "Chains and independent draws disagree about the log marginal likelihood by "
             "%.2f, %.0f standard errors: part of the posterior may be missing. Run longer, "
             "and compare another seed.",
             check->forward, fabs(check->forward) / error);
+}
+
+/* What the log marginal likelihood is worth. */
+static void judge_evidence(verdict *v, const chain_check *check, const chain_judgement *set)
+{
+    draws_verdict(v, check, set);
+    if (check->overlap < set->overlap) {
+        verdict_warn(
+            v, false,
+            "Do not use the log marginal likelihood, nor the probabilities of whole trees: draws "
+            "of the density of clades are too different from the chains (overlap %.2g), so it "
+            "may be off by several units. The probabilities of splits do not depend on it.",
+            check->overlap);
+        v->has_evidence_error = false;
     }
     if (check->ratio_k >= VERDICT_PARETO_K) {
         if (isinf(check->ratio_k))
@@ -54,10 +58,11 @@ static void judge_evidence(verdict *v, const chain_check *check, const chain_jud
                 "The log marginal likelihood has no error bar: branch lengths were drawn for "
                 "too few trees. Run longer.");
         else
-            verdict_warn(v, false,
-                         "The log marginal likelihood has no error bar: the branch lengths of some "
-                         "trees are far from the approximation that they are drawn from (Pareto k "
-                         "%.2f).",
+            verdict_warn(v, true,
+                         "The branch lengths or parameters of some trees are far from the "
+                         "approximation that they are drawn from (Pareto k %.2f; below 0.7 is "
+                         "needed), so their means, and probabilities with them, may be off. Allow "
+                         "more time: chains that need no approximation can follow then.",
                          check->ratio_k);
         v->has_evidence_error = false;
     }

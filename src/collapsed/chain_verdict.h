@@ -18,6 +18,9 @@ void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
 
 /* What chains with lengths showed that were to help where a table cannot be relied on, and could
  * not. */
+/* Whether chains and independent draws of the density tell the same sum over all trees. */
+void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set);
+
 void failed_joint_verdict(verdict *v, const chain_round *last);
 
 /* Whether chains agree and are worth enough by their last round. */

@@ -118,7 +118,7 @@ static int advance(run *r, diag *d)
 static posterior_way way_of(const collapsed_run *c)
 {
     if (c->joint && !driver_joint_failed(c))
-        return c->final ? WAY_TABLE_THEN_JOINT : WAY_JOINT;
+        return c->final ? WAY_TABLE_THEN_JOINT : c->answer ? WAY_CHAINS_THEN_JOINT : WAY_JOINT;
     return c->chains ? WAY_CHAINS : WAY_TABLE;
 }
 

@@ -51,10 +51,17 @@ static int start_joint(void *context, const int32_t *decision, const double *len
     return status ? status : joint_stage_start(c->joint, decision, length);
 }
 
-/* Where chains cannot go on because the likelihood is no number, a table that there is answers. */
+/* Whether there is an answer without these chains. */
+static bool has_other_answer(const collapsed_run *c)
+{
+    return c->final || c->answer;
+}
+
+/* Where chains cannot go on because the likelihood is no number, another answer that there is
+ * stands. */
 static int give_up_joint(collapsed_run *c, int status)
 {
-    if (status != ART_ERR_NUMERIC || !c->final)
+    if (status != ART_ERR_NUMERIC || !has_other_answer(c))
         return status;
     joint_stage_free(c->joint);
     c->joint = NULL;
@@ -81,11 +88,27 @@ int driver_begin_chains(collapsed_run *c)
 
 enum { LEAST_TAXA = 4 }; /* of chains: three have one tree */
 
+static bool table_failed(const collapsed_run *c)
+{
+    return c->final && c->final->stage == FINAL_DONE && !c->is_late &&
+           final_sampling_failed(c->final);
+}
+
+/* Whether chains that agree have lengths whose weights are no use, and there is time for others. */
+static bool lengths_failed(const collapsed_run *c)
+{
+    if (!c->answer || c->answer->stage != CHAIN_ANSWER_DONE || c->is_cut ||
+        driver_is_near_limit(c, driver_final_reserve(c)) ||
+        !chains_are_good(chain_rounds_last(&c->chains->rounds), &c->set.judgement))
+        return false;
+    const double k = chain_answer_pareto(c->answer);
+    return k >= c->set.joint.pareto_k && k < HUGE_VAL; /* of too few it says nothing */
+}
+
 bool driver_needs_joint(const collapsed_run *c)
 {
-    return c->final && c->final->stage == FINAL_DONE && !c->joint && !c->joint_gave_up &&
-           !c->is_late && !c->finish_now && c->problem.posterior->n_taxa >= LEAST_TAXA &&
-           final_sampling_failed(c->final);
+    return !c->joint && !c->joint_gave_up && !c->finish_now &&
+           c->problem.posterior->n_taxa >= LEAST_TAXA && (table_failed(c) || lengths_failed(c));
 }
 
 /* Whether the chains have shown that their target is not well defined. */
@@ -96,7 +119,7 @@ static bool is_ill_defined(const collapsed_run *c)
 }
 
 /* Chains with branch lengths go on where the others are. */
-static int replace_chains(collapsed_run *c)
+static int follow_chains(collapsed_run *c)
 {
     const size_t n = (size_t)c->set.joint.chains, edges = (size_t)c->problem.posterior->n_edges;
     const size_t n_decisions = c->chains->states.n_decisions;
@@ -113,10 +136,17 @@ static int replace_chains(collapsed_run *c)
         status = joint_stage_start(c->joint, decision, length);
     free(length);
     free(decision);
-    chain_stage_free(c->chains);
-    c->chains = NULL;
     c->chains_reported = 0;
     c->way_reported = false;
+    return give_up_joint(c, status);
+}
+
+/* The same, and the others are done with. */
+static int replace_chains(collapsed_run *c)
+{
+    const int status = follow_chains(c);
+    chain_stage_free(c->chains);
+    c->chains = NULL;
     return status;
 }
 
@@ -171,6 +201,8 @@ int driver_advance_chains(collapsed_run *c)
         return advance_joint(c);
     if (is_ill_defined(c))
         return replace_chains(c);
+    if (driver_needs_joint(c))
+        return follow_chains(c);
     return c->chains->rounds.is_done ? advance_answer(c) : advance_chains(c);
 }
 
@@ -200,7 +232,7 @@ int driver_chain_fields(collapsed_run *c, saved_state *s)
         c->answer = NULL;
         c->chains = NULL;
         c->joint = NULL;
-        if (has_chains && has_joint)
+        if (has_chains && has_joint && !has_answer)
             state_refuse(s, "two kinds of chains");
         state_fail(s, has_chains ? create_chains(c) : ART_OK);
         state_fail(s, has_joint ? create_joint(c) : ART_OK);
@@ -226,6 +258,8 @@ static int finish_chains(collapsed_run *c, answer *out)
     if (!status)
         chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
                       &out->evidence, &c->set, c->is_cut);
+    if (!status && c->joint)
+        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
     return status;
 }
 
@@ -242,28 +276,41 @@ static int add_table(collapsed_run *c, answer *out)
     return status;
 }
 
+/* The same where they took over from other chains. */
+static int add_chains(collapsed_run *c, answer *out)
+{
+    posterior other;
+    int status = chain_answer_finish(c->answer, &out->evidence, &other, &c->check);
+    posterior_free(&other);
+    draws_verdict(&out->verdict, &c->check, &c->set.judgement);
+    return status;
+}
+
 static int finish_joint(collapsed_run *c, answer *out)
 {
     int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
                                     &out->evidence, &out->posterior);
     if (!status && c->final)
         status = add_table(c, out);
+    if (!status && c->answer)
+        status = add_chains(c, out);
     joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set);
     return status;
 }
 
 bool driver_joint_failed(const collapsed_run *c)
 {
-    if (!c->joint || !c->final || !c->joint->rounds.is_done)
+    if (!c->joint || !has_other_answer(c) || !c->joint->rounds.is_done)
         return false;
     const chain_round *last = chain_rounds_last(&c->joint->rounds);
     return !chains_are_good(last, &c->set.judgement) &&
-           chain_round_ess(last) <= tree_sampler_ess(c->final->sampler);
+           chain_round_ess(last) <=
+               (c->final ? tree_sampler_ess(c->final->sampler) : chain_answer_ess(c->answer));
 }
 
 int driver_finish_chains(collapsed_run *c, answer *out)
 {
     memset(out, 0, sizeof *out);
     verdict_init(&out->verdict);
-    return c->joint ? finish_joint(c, out) : finish_chains(c, out);
+    return c->joint && !driver_joint_failed(c) ? finish_joint(c, out) : finish_chains(c, out);
 }

@@ -17,8 +17,8 @@ typedef struct collapsed_run {
     final_sampling *final; /* NULL during the rounds */
     chain_stage *chains;   /* NULL unless the posterior is too diffuse for a table */
     chain_answer *answer;  /* NULL before the chains have ended */
-    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well; with `final`, if
-                              the table has shown that */
+    joint_stage *joint;    /* NULL unless lengths cannot be integrated out well; with `final` or
+                              `answer`, if the draws of the table or of lengths have shown that */
     bool joint_gave_up;    /* in this session: the likelihood was no number in one of them */
     chain_check check;     /* once it is finished */
     int chains_reported;   /* rounds of the chains, of one kind or the other */
@@ -60,7 +60,8 @@ const chain_rounds *driver_chain_rounds(const collapsed_run *c);
 /* From the search to chains that start at its peaks. */
 int driver_begin_chains(collapsed_run *c);
 
-/* From the table, whose draws have weights with too heavy a tail, to chains with branch lengths. */
+/* From the table, or from chains and their answer, whose draws have weights with too heavy a tail,
+ * to chains with branch lengths. */
 bool driver_needs_joint(const collapsed_run *c);
 int driver_begin_joint(collapsed_run *c);
 int driver_advance_chains(collapsed_run *c);
@@ -70,8 +71,8 @@ int driver_report_chains(collapsed_run *c, run_report *out);
 int driver_chain_fields(collapsed_run *c, saved_state *s);
 int driver_finish_chains(collapsed_run *c, answer *out);
 
-/* Whether chains that took over from the table have ended without agreeing, and are worth no more
- * trees than its draws. */
+/* Whether chains that took over have ended without agreeing, and are worth no more trees than the
+ * draws before them. */
 bool driver_joint_failed(const collapsed_run *c);
 
 /* Warns if peaks of weight that few climbs have found tell of others that none has (driver.c). */

@@ -85,7 +85,7 @@ static void answer_progress(const collapsed_run *c, run_progress *out)
 {
     const chain_answer *a = c->answer;
     const bool draws = !a || a->stage == CHAIN_ANSWER_DRAWS;
-    out->is_done = a && a->stage == CHAIN_ANSWER_DONE;
+    out->is_done = a && a->stage == CHAIN_ANSWER_DONE && !driver_needs_joint(c);
     out->stage = draws ? "evidence" : "branch lengths";
     out->unit = draws ? "draws" : "trees";
     out->done = !a ? 0 : draws ? (double)a->n_draws : (double)a->next;

@@ -40,6 +40,12 @@ static void joint_words(char text[RUN_WORDS], const rounds *r, posterior_way way
             "a normal distribution, or trees are lacking in the table), so Markov chains over "
             "topologies with their branch lengths sample the posterior. The marginal "
             "likelihood will have no error bar.");
+    else if (way == WAY_CHAINS_THEN_JOINT)
+        snprintf(text, RUN_WORDS,
+                 "The weights of the branch lengths that were drawn are too uneven (they, or the "
+                 "parameters, are far from a normal distribution), so Markov chains over "
+                 "topologies with their branch lengths sample the posterior. The marginal "
+                 "likelihood will have no error bar.");
     else if (n_taxa > r->set.joint.taxa)
         snprintf(text, RUN_WORDS,
                  "%d taxa are too many for integrating out branch lengths (more than %d), so %s",
@@ -56,7 +62,7 @@ void way_words(char text[RUN_WORDS], const rounds *r, posterior_way way, bool is
     const int n_taxa = r->problem->n_taxa;
     const bool chains = way == WAY_CHAINS;
     char count[FORMAT_ITEMS];
-    if (way == WAY_JOINT || way == WAY_TABLE_THEN_JOINT)
+    if (way != WAY_TABLE && way != WAY_CHAINS)
         joint_words(text, r, way);
     else if (chains && n_taxa > r->set.route.table_taxa)
         snprintf(text, RUN_WORDS, "%d taxa are too many for a table (more than %d), so %s", n_taxa,
@@ -207,12 +213,13 @@ static json_t *common_facts(const rounds *r, posterior_way way, const answer *fo
     const search_counts *n = tree_search_counts(r->search);
     const tree_set *trees = &found->posterior.trees;
     char words[RUN_WORDS];
-    static const char *const NAME[] = {"table", "chains", "chains with branch lengths",
-                                       "chains with branch lengths"};
+    const char *const name = way == WAY_TABLE    ? "table"
+                             : way == WAY_CHAINS ? "chains"
+                                                 : "chains with branch lengths";
     way_words(words, r, way, found->evidence.unfinished);
     json_t *out =
         json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "method", "collapsed", "way",
-                  NAME[way], "way_reason", words, "explore_starts", (json_int_t)n->starts,
+                  name, "way_reason", words, "explore_starts", (json_int_t)n->starts,
                   "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
                   "explore_fitted", (json_int_t)n->fitted, "failed_draws",
                   (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);

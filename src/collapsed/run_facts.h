@@ -17,10 +17,11 @@ void parameter_words(char text[RUN_WORDS], const branch_posterior *problem);
 
 /* Which way the posterior is found. */
 typedef enum posterior_way {
-    WAY_TABLE,            /* a table of trees and a network */
-    WAY_CHAINS,           /* chains over topologies and a density of clades */
-    WAY_JOINT,            /* chains over topologies with their branch lengths */
-    WAY_TABLE_THEN_JOINT, /* as well, where the weights of a table's draws were no use */
+    WAY_TABLE,             /* a table of trees and a network */
+    WAY_CHAINS,            /* chains over topologies and a density of clades */
+    WAY_JOINT,             /* chains over topologies with their branch lengths */
+    WAY_TABLE_THEN_JOINT,  /* as well, where the weights of a table's draws were no use, .. */
+    WAY_CHAINS_THEN_JOINT, /* .. or those of the lengths that were drawn after other chains */
 } posterior_way;
 
 /* The way, and why. is_cut says, of the table, that the search was ended before its end. */

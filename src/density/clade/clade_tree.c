@@ -356,6 +356,8 @@ bool clade_density_redraw(topology *t, int32_t v, double *log_ratio, const clade
                           clade_scratch *s)
 {
     int32_t n = d->n_taxa, *node = s->decisions, *name = node + n;
+    if (t->child[v][0] < n && t->child[v][1] < n)
+        return false; /* two taxa */
     topology_copy(&s->tree, t);
     find_log_q(d, s);
     int32_t count = list_below(node, v, s);
