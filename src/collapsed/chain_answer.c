@@ -57,6 +57,19 @@ static int affordable(const chain_answer *a, int most, int least)
     return fewer(&a->set, most, least, a->chains->problem->n_taxa);
 }
 
+int chain_answer_lengths(const collapsed_settings *set, int n_taxa)
+{
+    const int whole = set->affordable.taxa;
+    return set->answer.length_draws * (n_taxa > whole ? n_taxa : whole) / whole;
+}
+
+/* Draws of lengths in a job, at most: those of JOB_LENGTHS picks as far as the room is large. */
+static size_t job_lengths(const chain_answer *a)
+{
+    const int most = JOB_LENGTHS * a->set.answer.length_draws, one = a->length_draws;
+    return (size_t)(most > one ? most / one * one : one);
+}
+
 int chain_answer_pass(const collapsed_settings *set, int n_taxa)
 {
     return fewer(set, set->answer.draws, set->answer.least_draws, n_taxa);
@@ -73,6 +86,7 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     a->names = names;
     a->set = *set;
     a->pass_draws = chain_answer_pass(set, chains->problem->n_taxa);
+    a->length_draws = chain_answer_lengths(set, chains->problem->n_taxa);
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (!status && chains->problem->free.n_free)
@@ -127,10 +141,10 @@ static int make_room(chain_answer *a, size_t room)
 typedef struct piece {
     evidence_job job[CHUNK];
     double *length;     /* [CHUNK][E] modes */
-    double *drawn;      /* [CHUNK][JOB_LENGTHS * length_draws][E] */
-    double *log_weight; /* [CHUNK][JOB_LENGTHS * length_draws] */
+    double *drawn;      /* [CHUNK][job_lengths][E] */
+    double *log_weight; /* [CHUNK][job_lengths] */
     double *log_likelihood;
-    double *parameter; /* [CHUNK][JOB_LENGTHS * length_draws][p] */
+    double *parameter; /* [CHUNK][job_lengths][p] */
 } piece;
 
 static void piece_free(piece *p)
@@ -303,12 +317,14 @@ static int begin_lengths(chain_answer *a)
 /* How a tree's lengths are drawn. */
 typedef struct length_plan {
     evidence_shape shape;
-    int times; /* that it counts as picked, at most */
+    int most; /* draws of them */
 } length_plan;
 
+/* As many for each time that it was picked. */
 static int lengths_of(const chain_answer *a, const length_plan *plan, const picked_tree *t)
 {
-    return a->set.answer.length_draws * (t->times < plan->times ? t->times : plan->times);
+    const int most = plan->most / a->length_draws;
+    return a->length_draws * (t->times < most ? t->times : most);
 }
 
 /* The results for one tree become draws of the posterior, as many as it was picked. */
@@ -318,7 +334,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     const branch_posterior *problem = a->chains->problem;
     const size_t edges = (size_t)problem->n_edges;
     picked_tree *t = &a->pick[number];
-    const int lengths = job->draws, parts = lengths / a->set.answer.length_draws;
+    const int lengths = job->draws, parts = lengths / a->length_draws;
     const pooled_tree from_pool = chain_answer_tree(a, (size_t)t->tree);
     const double whole = job->status ? -HUGE_VAL : log_mean_value(&job->weights);
     t->log_ratio = whole - from_pool.laplace;
@@ -351,7 +367,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
 static void prepare_lengths(chain_answer *a, piece *p, size_t count, const length_plan *plan)
 {
     const size_t edges = (size_t)a->chains->problem->n_edges;
-    const size_t lengths = (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
+    const size_t lengths = job_lengths(a);
     for (size_t i = 0; i < count; i++) {
         const picked_tree *t = &a->pick[a->next + i];
         const size_t at = i * lengths;
@@ -373,23 +389,23 @@ static void prepare_lengths(chain_answer *a, piece *p, size_t count, const lengt
  * can be. */
 static size_t run_lengths(chain_answer *a, piece *p, size_t count, const interrupt *stop)
 {
-    static const length_plan ROUGH = {EVIDENCE_ROUGH, 1};
+    const length_plan rough = {EVIDENCE_ROUGH, a->length_draws};
     const size_t must = (size_t)a->set.answer.late_lengths;
     const bool is_full = a->chains->problem->n_taxa <= a->set.answer.full_taxa;
-    const length_plan usual = {is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, JOB_LENGTHS};
+    const length_plan usual = {is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, (int)job_lengths(a)};
     prepare_lengths(a, p, count, &usual);
     const size_t done = (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, stop);
     if (done > 0 || a->next > 0)
         return done;
     count = must < count ? must : count;
-    prepare_lengths(a, p, count, &ROUGH);
+    prepare_lengths(a, p, count, &rough);
     return (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, NULL);
 }
 
 static int draw_lengths(chain_answer *a, const interrupt *stop)
 {
     const branch_posterior *problem = a->chains->problem;
-    const size_t lengths = (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
+    const size_t lengths = job_lengths(a);
     size_t count = chunk_size(a, a->n_picks - a->next);
     piece p;
     particles out = {0};

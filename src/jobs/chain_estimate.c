@@ -7,6 +7,7 @@
 #include "branch/settings.h"
 #include "chain/tree_chains.h"
 #include "collapsed/affordable.h"
+#include "collapsed/chain_answer.h"
 #include "collapsed/joint_stage.h"
 #include "collapsed/search.h"
 #include "pars/stepwise.h"
@@ -155,9 +156,9 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
     if (!status) {
         const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
         out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
-        out->evaluate =
-            scale * t.taxa *
-            time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, t.set.answer.length_draws);
+        out->evaluate = scale * t.taxa *
+                        time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+                                  chain_answer_lengths(&t.set, a->n_taxa));
         status = is_joint(&t.set, a->n_taxa) ? time_joint_blocks(&out->block, &t)
                                              : time_blocks(&out->block, &t);
         out->block *= scale;
