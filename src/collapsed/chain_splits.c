@@ -122,14 +122,47 @@ static double state_variance(const sums *s, const uint64_t *bits, double share, 
     return mean_variance(squares - all * all, between_chains(mean, n), frequency, ess);
 }
 
+/* The variance of P without the correction. */
 static double split_variance(const sums *s, const uint64_t *bits, double share, double p,
                              double ess)
 {
-    const pair draws = sums_of(&s->draws, bits), correction = sums_of(&s->correction, bits);
+    const pair draws = sums_of(&s->draws, bits);
     const double c = s->draws.total > 0 ? draws.weight / s->draws.total : p;
     return draws.variance * (1 - 2 * c) + s->draws.doubt * c * c +
-           correction.variance * (1 - 2 * p) + s->correction.doubt * p * p +
            state_variance(s, bits, share, c, ess);
+}
+
+/* The correction of a split that has the frequency p without it, and its variance. */
+static pair correction_of(const sums *s, const uint64_t *bits, double p)
+{
+    const pair sum = sums_of(&s->correction, bits);
+    return (pair){sum.weight, fmax(0, sum.variance * (1 - 2 * p) + s->correction.doubt * p * p)};
+}
+
+/* a^2, and a standard error more, as if there were as many independent corrections as splits, or
+ * trees if these are fewer. */
+static double size_of_corrections(const sums *s, const split_table *out, size_t trees)
+{
+    double excess = 0, noise = 0, room = 0, splits = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        const uint64_t *bits = split_table_bits(out, i);
+        const double p = split_frequency(out, i);
+        if (split_is_trivial(bits, out->n_taxa) || !(p > 0 && p < 1))
+            continue;
+        const pair c = correction_of(s, bits, p);
+        excess += c.weight * c.weight - c.variance;
+        noise += c.variance;
+        room += p * (1 - p);
+        splits++;
+    }
+    return room > 0 ? (fmax(0, excess) + sqrt(2 / fmin(splits, (double)trees)) * noise) / room : 0;
+}
+
+/* What counts of a correction, as above. */
+static pair shrunk(pair c, double size)
+{
+    const double part = c.variance > 0 ? size / (size + c.variance) : 1;
+    return (pair){part * c.weight, part * c.variance};
 }
 
 int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
@@ -145,14 +178,16 @@ int chain_splits_estimate(split_table *out, const chain_answer *a, const double 
         const int32_t *decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision;
         status = split_table_add(&s.correction, decision, NULL, correction[i]);
     }
+    const double size = status ? 0 : size_of_corrections(&s, out, a->next);
     for (size_t i = 0; i < out->count && !status; i++) {
         const uint64_t *bits = split_table_bits(out, i);
         if (split_is_trivial(bits, out->n_taxa))
             continue;
-        const double p = out->weight[i] / out->total + sums_of(&s.correction, bits).weight;
-        const double bounded = fmax(0, fmin(p, 1)); /* corrections are noisy */
-        out->weight[i] = bounded * out->total;
-        out->common[i] = split_variance(&s, bits, a->bridge.share, bounded, ess);
+        const double before = split_frequency(out, i);
+        const pair c = shrunk(correction_of(&s, bits, before), size * before * (1 - before));
+        const double p = fmax(0, fmin(before + c.weight, 1)); /* corrections are noisy */
+        out->weight[i] = p * out->total;
+        out->common[i] = split_variance(&s, bits, a->bridge.share, p, ess) + c.variance;
     }
     sums_free(&s);
     return status;

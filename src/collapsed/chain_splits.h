@@ -13,8 +13,14 @@
  *
  * With c the mean of I over the draws by their v, P does not depend on Z to first order, so that
  * the variances of the two means are that of P. That of y is by the effective number of states or
- * by the differences between chains, whichever is larger. The correction by the trees that were
- * evaluated, sum of b I with b in proportion to u / mean u - 1, adds its own. */
+ * by the differences between chains, whichever is larger.
+ *
+ * The correction by the trees that were evaluated is C = sum of b I, with b in proportion to
+ * u / mean u - 1. Where few trees were evaluated its variance V is large, mostly by chance, while
+ * true corrections are much alike for all splits: of the size a^2 P (1 - P), with a^2 by the excess
+ * of C^2 over V, summed over the splits. So C counts in part, a^2 P (1 - P) / (a^2 P (1 - P) + V),
+ * and that part of V is its variance: the mean and the variance of a normal variable that is known
+ * to be of this size and was seen with the error V. */
 #ifndef COLLAPSED_CHAIN_SPLITS_H
 #define COLLAPSED_CHAIN_SPLITS_H
 
