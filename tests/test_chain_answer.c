@@ -6,6 +6,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "collapsed/chain_answer.h"
+#include "collapsed/chain_splits.h"
 #include "collapsed/chain_verdict.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 
 #define RATE 10.0
 
-enum { MOST_TREES = 105 };
+enum { MOST_TREES = 105, MOST_PICKS = 400 };
 
 /* Chains and their answer on an alignment. */
 typedef struct bench {
@@ -121,18 +122,24 @@ static void run(result *r, bench *b)
     finish(r, b);
 }
 
+static bool has_split(const int32_t *decision, const uint64_t *bits, int n_taxa)
+{
+    split_table one;
+    check_status(split_table_init(&one, n_taxa));
+    check_status(split_table_add(&one, decision, NULL, 1));
+    const bool has = split_table_find(&one, bits) >= 0;
+    split_table_free(&one);
+    return has;
+}
+
 /* The exact probability of a split. */
 static double exact_split(const uint64_t *bits, const double *exact, int n_taxa)
 {
-    split_table one;
     double sum = 0;
     for (int i = 0; i < exact_trees(n_taxa); i++) {
         int32_t decision[EXACT_TAXA];
         exact_tree(decision, i, n_taxa);
-        check_status(split_table_init(&one, n_taxa));
-        check_status(split_table_add(&one, decision, NULL, 1));
-        sum += split_table_find(&one, bits) >= 0 ? exact[i] : 0;
-        split_table_free(&one);
+        sum += has_split(decision, bits, n_taxa) ? exact[i] : 0;
     }
     return sum;
 }
@@ -199,6 +206,71 @@ static void small_cases_are_exact(void **state)
         check_exact(&six.a, seed);
         check_exact(&same.a, seed);
     }
+}
+
+/* By how much corrections of all uncertain splits change these, over the corrections themselves. */
+static double part_that_counts(const chain_answer *a, const double *correction)
+{
+    const int n_taxa = a->chains->problem->n_taxa;
+    static const double none[MOST_PICKS] = {0};
+    split_table before, after;
+    double shift = 0, whole = 0;
+    check_status(split_table_init(&before, n_taxa));
+    check_status(split_table_init(&after, n_taxa));
+    check_status(chain_splits_estimate(&before, a, none, 100));
+    check_status(chain_splits_estimate(&after, a, correction, 100));
+    for (size_t i = 0; i < before.count; i++) {
+        const uint64_t *bits = split_table_bits(&before, i);
+        const double p = split_frequency(&before, i);
+        const int64_t at = split_table_find(&after, bits);
+        double raw = 0;
+        for (size_t k = 0; k < a->next; k++)
+            if (has_split(chain_answer_tree(a, (size_t)a->pick[k].tree).decision, bits, n_taxa))
+                raw += correction[k];
+        if (p < 0.1 || p > 0.9)
+            continue;
+        shift += fabs(split_frequency(&after, (size_t)at) - p);
+        whole += fabs(raw);
+        assert_true(split_frequency_error(&after, (size_t)at) >= split_frequency_error(&before, i));
+    }
+    split_table_free(&before);
+    split_table_free(&after);
+    return shift / whole;
+}
+
+/* Corrections that are nothing but chance count little, those of one sign for a split in full. */
+static void corrections_count_by_what_they_are_worth(void **state)
+{
+    (void)state;
+    small_alignment six;
+    small_alignment_init(&six, 6,
+                         (const char *[]){"AAGTC", "AAGTC", "AATTC", "AATTA", "CATTC", "CAGTA"});
+    const collapsed_settings set = quick();
+    static double chance[MOST_PICKS], meant[MOST_PICKS];
+    bench b;
+    rng r = rng_at(8, RNG_TEST, 0, 0);
+    bench_init(&b, &six.a, &set, 1);
+    start(&b);
+    while (advance(&b))
+        continue;
+    const chain_answer *a = b.answer;
+    const double n = (double)a->next;
+    assert_true(a->next > 50 && a->next <= MOST_PICKS);
+    const uint64_t pair = 1 << 4 | 1 << 5; /* a split that half of the trees have, or less */
+    double sum = 0, share = 0;
+    for (size_t i = 0; i < a->next; i++) {
+        const int32_t *decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision;
+        sum += chance[i] = rng_normal(&r) / n;
+        share += meant[i] = has_split(decision, &pair, 6) / n;
+    }
+    assert_true(share > 0.05 && share < 0.95);
+    for (size_t i = 0; i < a->next; i++) {
+        chance[i] -= sum / n;
+        meant[i] = 0.4 * (meant[i] - share / n);
+    }
+    assert_true(part_that_counts(a, chance) < 0.6);
+    assert_true(part_that_counts(a, meant) > 0.9);
+    bench_free(&b);
 }
 
 static void check_same(const result *x, const result *y)
@@ -491,6 +563,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_are_exact),
+        cmocka_unit_test(corrections_count_by_what_they_are_worth),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_resumed_run_is_the_same),
         cmocka_unit_test(finishing_early),

@@ -118,10 +118,9 @@ int chain_answer_bridge(bridge_estimate *out, const chain_answer *a);
 /* Of the log evidence, so far; +inf at first. */
 double chain_answer_error(const chain_answer *a);
 
-/* Of the estimates u of the trees that were picked: Pareto k (NaN if memory is short), and the
- * number of independent draws that they are worth. O(picks log picks). */
+/* Pareto k of the estimates u of the trees that were picked; NaN if memory is short. O(picks log
+ * picks). */
 double chain_answer_pareto(const chain_answer *a);
-double chain_answer_ess(const chain_answer *a);
 
 int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check);
 

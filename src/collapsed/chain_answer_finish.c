@@ -61,19 +61,6 @@ double chain_answer_pareto(const chain_answer *a)
     return k;
 }
 
-double chain_answer_ess(const chain_answer *a)
-{
-    double top = -HUGE_VAL, sum = 0, squares = 0;
-    for (size_t i = 0; i < a->next; i++)
-        top = fmax(top, a->pick[i].log_ratio);
-    for (size_t i = 0; i < a->next; i++) {
-        const double u = exp(a->pick[i].log_ratio - top);
-        sum += u;
-        squares += u * u;
-    }
-    return squares > 0 ? sum * sum / squares : 0;
-}
-
 static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
 {
     double top = -HUGE_VAL, sum = 0, variance;

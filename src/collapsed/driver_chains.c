@@ -305,7 +305,7 @@ bool driver_joint_failed(const collapsed_run *c)
     const chain_round *last = chain_rounds_last(&c->joint->rounds);
     return !chains_are_good(last, &c->set.judgement) &&
            chain_round_ess(last) <=
-               (c->final ? tree_sampler_ess(c->final->sampler) : chain_answer_ess(c->answer));
+               (c->final ? tree_sampler_ess(c->final->sampler) : log_mean_ess(&c->answer->ratio));
 }
 
 int driver_finish_chains(collapsed_run *c, answer *out)
