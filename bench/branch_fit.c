@@ -94,7 +94,7 @@ static int draw_own(work *w)
         const int32_t *decision = tree_set_decision(&w->trees, i);
         log_mean m = {0};
         for (size_t e = 0; e < w->edges; e++)
-            mode[e] = branch_prior_mean(w->problem.prior);
+            mode[e] = branch_prior_mean(w->problem.prior, w->problem.n_edges);
         int status = topology_evidence_mode(w->own, decision, mode, BRANCH_TOLERANCE);
         if (status)
             return status;
@@ -130,7 +130,8 @@ static int ask(work *w, size_t i, double *share)
     for (size_t k = 0; k < ASKED_DRAWS; k++) {
         double log_p = value[k];
         for (size_t e = 0; e < w->edges; e++)
-            log_p += branch_prior_log_density(w->problem.prior, w->drawn[k * w->edges + e]);
+            log_p += branch_prior_log_density(w->problem.prior, w->drawn[k * w->edges + e],
+                                              BRANCH_EXTERNAL);
         log_mean_add(&m, log_p - log_q[k]);
     }
     *share = log_mean_ess(&m) / ASKED_DRAWS;

@@ -41,7 +41,7 @@ static void set_mode(bench *b, const int32_t *decision)
         check_close(length[e], length_scale_length(b->t->mode[e]), 1e-15);
 }
 
-/* The evidence of every topology by quadrature; sampling from either proposal is unbiased:
+/* The evidence of every topology by quadrature; sampling from any proposal is unbiased:
  * within four standard errors, each of which is itself small. */
 static void check_exact(const alignment *a, int draws, double most_error, double most_bias)
 {
@@ -56,7 +56,7 @@ static void check_exact(const alignment *a, int draws, double most_error, double
         double exact = log_evidence + log(posterior[i] * trees);
         exact_tree(decision, i, a->n_taxa);
         set_mode(&b, decision);
-        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_SKEWED; shape++) {
             log_mean m = {0};
             topology_evidence_proposal(b.t, (evidence_shape)shape);
             topology_evidence_sample(b.t, &m, (length_draws){0}, draws,
@@ -126,7 +126,7 @@ static void draws_have_their_weights(void **state)
     set_mode(&b, p.decision);
     const int edges = b.data.n_edges;
     double *length = malloc((size_t)(DRAWS * edges) * sizeof *length), weight[DRAWS], again[DRAWS];
-    for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+    for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_SKEWED; shape++) {
         log_mean m = {0}, parts = {0}, second = {0};
         rng stream = rng_at(3, RNG_TEST, 0, (uint32_t)shape);
         topology_evidence_proposal(b.t, (evidence_shape)shape);
@@ -189,7 +189,7 @@ static void teams(void **state)
                 .decision = p.decision + 4 * i,
                 .length = length[run][i],
                 .tolerance = 1e-4,
-                .shape = i % 2 ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+                .shape = (evidence_shape)(i % 3),
                 .draws = DRAWS,
                 .stream = rng_at(6, RNG_TEST, 0, (uint32_t)i),
                 .out = {.length = &drawn[run][i][0][0], .log_weight = weight[run][i]}};
@@ -269,8 +269,8 @@ static void draws_are_normal(void **state)
     double mean[N] = {0}, second[N][N] = {{0}}, product[N][N] = {{0}};
     rng r = rng_at(4, RNG_TEST, 0, 0);
     for (int i = 0; i < DRAWS; i++) {
-        double x[N], scratch[N];
-        double log_q = length_proposal_draw(x, &g, &r, scratch);
+        double x[N];
+        double log_q = length_proposal_draw(x, &g, &r);
         if (i < 100)
             check_near(log_q, length_proposal_log_density(&g, x), 1e-12);
         for (int a = 0; a < N; a++) {
@@ -289,6 +289,103 @@ static void draws_are_normal(void **state)
         for (int b = 0; b < N; b++)
             check_near(product[a][b], a == b, 6 * 4 / sqrt(DRAWS));
     length_proposal_free(&g);
+}
+
+/* One branch: the density integrates to 1 where it is not 0, and has the mean that it says. */
+static void a_skewed_density(void **state)
+{
+    (void)state;
+    const double mode = 1, curvature = 4, hessian = -4, shift = 0.1;
+    for (int k = -1; k <= 1; k += 2) {
+        const double skew = 0.3 * k; /* 0.15 standard deviations */
+        length_proposal g;
+        check_status(length_proposal_init(&g, 1));
+        length_proposal_set(&g, &mode, &hessian, &curvature);
+        length_proposal_skew(&g, &shift, &skew);
+        const double step = 1e-4, end = mode + shift - 1 / skew;
+        double sum = 0, mean = 0, third = 0;
+        for (double x = -8; x < 10; x += step) {
+            const double q = exp(length_proposal_log_density(&g, &x)) * step;
+            assert_true((x - end) * k > 0 || q == 0);
+            sum += q;
+            mean += q * x;
+            third += q * pow(x - mode - shift, 3);
+        }
+        check_near(sum, 1, 1e-6);
+        check_near(mean, mode + shift, 1e-6);
+        const double s = expm1(skew * skew / curvature); /* a lognormal variable's third moment */
+        check_near(third, s * s * (s + 3) / pow(skew, 3), 1e-6);
+        length_proposal_free(&g);
+    }
+}
+
+/* Skewness is limited, by the variance of a branch with all its correlations. */
+static void skewness_has_a_limit(void **state)
+{
+    (void)state;
+    const double mode[2] = {1, 2}, curvature[2] = {4, 2}, hessian[4] = {-4, 2.4, 2.4, -2};
+    const double shift[2] = {0}, skew[2] = {100, -0.1};
+    const double variance[2] = {2 / 2.24, 4 / 2.24}; /* the inverse of minus hessian */
+    length_proposal g;
+    check_status(length_proposal_init(&g, 2));
+    length_proposal_set(&g, mode, hessian, curvature);
+    length_proposal_skew(&g, shift, skew);
+    check_near(g.skew[0], LENGTH_MOST_SKEW / sqrt(variance[0]), 1e-12);
+    check_near(g.skew[1], -0.1, 0);
+    check_near(g.offset[1], 0.1 * 0.1 * variance[1] / 2, 1e-12);
+    rng r = rng_at(8, RNG_TEST, 0, 0);
+    for (int i = 0; i < 100; i++) {
+        double x[2];
+        const double log_q = length_proposal_draw(x, &g, &r);
+        check_near(log_q, length_proposal_log_density(&g, x), 1e-9);
+    }
+    length_proposal_set(&g, mode, hessian, curvature); /* nothing is left of it */
+    assert_true(g.skew[0] == 0 && g.offset[1] == 0);
+    length_proposal_free(&g);
+}
+
+/* 50 taxa: the mean of the lengths, by the draws with their weights, is where the skewed proposal
+ * has its centre and not at the mode, and more of its draws count. */
+static void skewed_proposals_of_many_lengths(void **state)
+{
+    (void)state;
+    enum { N = 50, E = 2 * N - 3, SITES = 400, DRAWS = 4000 };
+    problem p = problem_random(N, SITES, 1, 24);
+    subst_model jc = model_of("JC", NULL);
+    double length[E], mean[E] = {0}, total = 0, ess[2];
+    check_status(simulate_sites(p.alignment.state, p.decision, p.length, N, &jc, SITES, 24, NULL));
+    bench b;
+    bench_init(&b, &p.alignment, "JC");
+    for (int e = 0; e < E; e++)
+        length[e] = 0.1;
+    check_status(topology_evidence_mode(b.t, p.decision, length, 1e-6));
+    double *drawn = malloc((size_t)DRAWS * E * sizeof *drawn), weight[DRAWS];
+    log_mean m[2] = {{0}};
+    for (int k = 0; k < 2; k++) {
+        check_status(topology_evidence_proposal(b.t, k ? EVIDENCE_SKEWED : EVIDENCE_FULL));
+        topology_evidence_sample(b.t, &m[k], (length_draws){.length = drawn, .log_weight = weight},
+                                 DRAWS, rng_at(9, RNG_TEST, 0, (uint32_t)k));
+        ess[k] = log_mean_ess(&m[k]);
+    }
+    check_near(log_mean_value(&m[0]), log_mean_value(&m[1]),
+               4 * hypot(log_mean_error(&m[0]), log_mean_error(&m[1])));
+    assert_true(ess[1] > 1.3 * ess[0]);
+    for (int i = 0; i < DRAWS; i++) {
+        const double w = exp(weight[i] - log_mean_value(&m[1]));
+        total += w;
+        for (int e = 0; e < E && w > 0; e++)
+            mean[e] += w * length_scale_x(drawn[i * E + e]);
+    }
+    double from_mode = 0, from_centre = 0;
+    for (int e = 0; e < E; e++) {
+        const double at = mean[e] / total;
+        from_mode += b.t->curvature[e] * pow(at - b.t->mode[e], 2);
+        from_centre += b.t->curvature[e] * pow(at - b.t->gauss.centre[e], 2);
+    }
+    assert_true(from_centre < 0.3 * from_mode);
+    free(drawn);
+    bench_free(&b);
+    problem_free(&p);
 }
 
 static void hessians_that_are_not_negative(void **state)
@@ -355,6 +452,9 @@ int main(void)
         cmocka_unit_test(teams),
         cmocka_unit_test(jobs_without_time),
         cmocka_unit_test(draws_are_normal),
+        cmocka_unit_test(a_skewed_density),
+        cmocka_unit_test(skewness_has_a_limit),
+        cmocka_unit_test(skewed_proposals_of_many_lengths),
         cmocka_unit_test(hessians_that_are_not_negative),
         cmocka_unit_test(running_means),
     };

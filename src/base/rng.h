@@ -38,6 +38,7 @@ enum rng_purpose {
     RNG_CHAIN_SWAP = 22,  /* exchanges between temperatures of such chains */
     RNG_PARSIMONY = 23,   /* a round of a start of the search under parsimony */
     RNG_AVERAGE = 24,     /* the order of rows of an average over models */
+    RNG_SIGNS = 25,       /* places around a mode of branch lengths */
 };
 
 typedef struct rng {

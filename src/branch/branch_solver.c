@@ -258,6 +258,16 @@ void branch_solver_slopes(double out[2], branch_solver *s, int32_t v)
     branch_edge_slopes(out, &s->edge, s->branch[v].cbrt_length);
 }
 
+void branch_solver_slopes_around(double out[2], branch_solver *s, int32_t v, double step)
+{
+    set_edge(s, v);
+    for (int k = 0; k < 2; k++) {
+        branch_state at = {.cbrt_length = s->branch[v].cbrt_length + (k ? step : -step)};
+        branch_edge_inspect(&s->edge, &at);
+        out[k] = at.slope;
+    }
+}
+
 /* One sweep: every branch once, in an order in which the partials of the next one cost one or
  * two joins. Returns the gain predicted for it; ends early if s->stop is due. */
 static double sweep(branch_solver *s, double enough)

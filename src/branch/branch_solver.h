@@ -96,6 +96,10 @@ int branch_solver_inspect(branch_solver *s);
  * needs current up[v] and down[v]. */
 void branch_solver_slopes(double out[2], branch_solver *s, int32_t v);
 
+/* The slopes of f along the branch above v, with x shorter by `step` and longer by it; needs
+ * current up[v] and down[v], and branch_solver_measure. */
+void branch_solver_slopes_around(double out[2], branch_solver *s, int32_t v, double step);
+
 /* The parts of which the above is made, for those who change a tree a little at a time and know
  * which partials are current (local_fit.h). */
 

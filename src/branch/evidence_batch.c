@@ -62,8 +62,7 @@ static void run_job(void *context, int task, int index)
     if (job->status)
         return;
     job->shrink = t->gauss.shrink;
-    if (job->shape == EVIDENCE_FULL)
-        job->full_laplace = t->full_laplace;
+    job->full_laplace = t->full_laplace;
     job->status = topology_evidence_sample(t, &job->weights, job->out, job->draws, job->stream);
 }
 

@@ -19,7 +19,7 @@ typedef struct evidence_job {
     const int32_t *decision; /* [N-3] */
     double *length;          /* [E] where the search for the mode starts; becomes the mode */
     double tolerance;        /* of the mode (branch_solver_mode) */
-    evidence_shape shape;    /* of the proposal; with EVIDENCE_FULL also the full Laplace */
+    evidence_shape shape;    /* of the proposal; FULL and SKEWED also have the full Laplace */
     int draws;               /* from the proposal; may be 0 */
     rng stream;              /* for them */
     length_draws out;        /* the draws themselves */
@@ -27,7 +27,7 @@ typedef struct evidence_job {
     int status;          /* ART_ERR_NUMERIC: no mode was found; ART_ERR_STOPPED: it was not done;
                             the rest is then undefined */
     double laplace;      /* diagonal */
-    double full_laplace; /* with EVIDENCE_FULL */
+    double full_laplace; /* with EVIDENCE_FULL or _SKEWED */
     double shrink;       /* of the proposal (length_proposal.h); 0 if there was none */
     log_mean weights;    /* of the draws, added to those of earlier calls */
 } evidence_job;

@@ -36,6 +36,20 @@
 #define PARAMETER_WIDE_SHARE   0.2
 #define PARAMETER_WIDE_FREEDOM 4
 
+/* Skewed proposals of lengths (docs/collapsed.md, "Hundreds of branches"; measured with
+ * bench_length_proposals).
+ *
+ * Pairs of places, opposite to each other, where slopes are looked at to find the mean: with 4 the
+ * mean is as good as with 64. */
+#define LENGTH_PAIRS           4
+/* Share of a branch's x at its mode below which these places do not go: f falls to -inf at 0, which
+ * is no part of the skewness. */
+#define LENGTH_LEAST_SHARE     0.1
+/* Standard deviations by which a branch may be moved and bent: far more is a sign that there is no
+ * mode to speak of. What is seen with hundreds of sites is 0.5 and 0.25 at most. */
+#define LENGTH_MOST_SHIFT      0.5
+#define LENGTH_MOST_SKEW       0.3
+
 typedef struct branch_settings {
     /* The mode (branch_solver.h, branch_edge.h). */
     int sweeps;        /* over all branches, at most: an end where there is no mode to be found */

@@ -27,7 +27,7 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
         (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)) ||
         (n_free && (status = reference_space_init(&t->space, p->n_taxa))))
         goto out;
-    t->second = mem_zeros(edges * (edges + 5 + n_free) + n_free * (n_free + 2), sizeof *t->second);
+    t->second = mem_zeros(edges * (edges + 6 + n_free) + n_free * (n_free + 2), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
@@ -36,7 +36,8 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
     t->draw = t->curvature + edges;
     t->scratch = t->draw + edges;
     t->shift = t->scratch + edges;
-    t->mixed = t->shift + edges;
+    t->skew = t->shift + edges;
+    t->mixed = t->skew + edges;
     t->own = t->mixed + edges * n_free;
     t->z = t->own + n_free * n_free;
     t->joint_mode = t->z + n_free;
@@ -68,7 +69,7 @@ size_t topology_evidence_memory(const branch_posterior *p)
     const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
     return (n_free ? parameter_mode_memory(p) : branch_solver_memory(p)) +
            branch_hessian_memory(p) +
-           ((2 * edges + 6 + 2 * n_free) * edges + (3 * n_free + 3) * n_free) * sizeof(double);
+           ((2 * edges + 10 + 2 * n_free) * edges + (3 * n_free + 3) * n_free) * sizeof(double);
 }
 
 /* The mode that the solver has found. */
@@ -127,9 +128,66 @@ static int find_joint_mode(topology_evidence *t)
     return ART_OK;
 }
 
+/* The mean of the slopes of f in pairs of places opposite to each other, one standard deviation
+ * away from the mode in every direction of a random basis, as t->shift. Terms of f of even order
+ * cancel; what is left is the slope that the third derivatives have on average over the proposal.
+ */
+static int mean_slopes(topology_evidence *t)
+{
+    const int edges = t->problem->n_edges;
+    memset(t->shift, 0, (size_t)edges * sizeof *t->shift);
+    for (int k = 0; k < 2 * LENGTH_PAIRS; k++) {
+        rng signs = rng_at(0, RNG_SIGNS, 0, (uint32_t)(k / 2));
+        for (int e = 0; e < edges; e++)
+            t->draw[e] = (rng_below(&signs, 2) == 0) == (k % 2 == 0) ? 1 : -1;
+        length_proposal_spread(t->draw, &t->gauss);
+        for (int e = 0; e < edges; e++)
+            t->draw[e] = fmax(t->mode[e] + t->draw[e], LENGTH_LEAST_SHARE * t->mode[e]);
+        move(t, t->draw, t->joint_mode);
+        const int status =
+            interrupt_is_due(t->solver->stop) ? ART_ERR_STOPPED : branch_solver_inspect(t->solver);
+        if (status)
+            return status;
+        for (int e = 0; e < edges; e++)
+            t->shift[e] += t->solver->branch[edge_node(e, t->problem->n_taxa)].slope;
+    }
+    for (int e = 0; e < edges; e++)
+        t->shift[e] /= 2 * LENGTH_PAIRS;
+    return ART_OK;
+}
+
+/* From the normal distribution at the mode, where all partials are current, to the skewed one. With
+ * f = -u^2 / 2 + c u^3 along a branch, u in standard deviations s, the slopes at u = -z and z add
+ * up to 6 c z^2 / s, and the skewness is 2 c / s. */
+static int skew_lengths(topology_evidence *t)
+{
+    const int edges = t->problem->n_edges;
+    branch_solver_measure(t->solver);
+    for (int e = 0; e < edges; e++) {
+        const double deviation = 1 / sqrt(t->curvature[e]);
+        const double step = fmin(deviation, (1 - LENGTH_LEAST_SHARE) * t->mode[e]);
+        double slope[2];
+        branch_solver_slopes_around(slope, t->solver, edge_node(e, t->problem->n_taxa), step);
+        t->skew[e] = (slope[0] + slope[1]) / 3 * (deviation * deviation) / (step * step);
+    }
+    const int status = mean_slopes(t);
+    if (status)
+        return status;
+    length_proposal_solve(t->shift, &t->gauss);
+    for (int e = 0; e < edges; e++)
+        t->shift[e] = fmax(t->shift[e], (LENGTH_LEAST_SHARE - 1) * t->mode[e]);
+    length_proposal_skew(&t->gauss, t->shift, t->skew);
+    return ART_OK;
+}
+
+static bool is_full(evidence_shape shape)
+{
+    return shape == EVIDENCE_FULL || shape == EVIDENCE_SKEWED;
+}
+
 static int set_lengths(topology_evidence *t, evidence_shape shape)
 {
-    if (shape != EVIDENCE_FULL) {
+    if (!is_full(shape)) {
         length_proposal_set_diagonal(&t->gauss, t->mode, t->curvature);
         return ART_OK;
     }
@@ -139,7 +197,7 @@ static int set_lengths(topology_evidence *t, evidence_shape shape)
     if (status)
         return status;
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
-    return ART_OK;
+    return shape == EVIDENCE_SKEWED ? skew_lengths(t) : ART_OK;
 }
 
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
@@ -198,9 +256,9 @@ static double normal_density(topology_evidence *t)
 static double draw_normal(topology_evidence *t, rng *stream)
 {
     if (!t->joint)
-        return length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
+        return length_proposal_draw(t->draw, &t->gauss, stream);
     parameter_proposal_draw(t->z, &t->parameters, stream);
-    const double lengths = length_proposal_draw(t->draw, &t->gauss, stream, t->scratch);
+    const double lengths = length_proposal_draw(t->draw, &t->gauss, stream);
     parameter_proposal_shift(t->shift, &t->parameters, t->z);
     for (int e = 0; e < t->problem->n_edges; e++)
         t->draw[e] += t->shift[e];

@@ -36,6 +36,12 @@
  * each of many topologies, those of a reference tree will do (parameter_reference.h): set
  * wants_common.
  *
+ * The normal distribution at the mode is a poor proposal of hundreds of lengths: the third
+ * derivatives of f, each of them small, move their mean away from the mode by several standard
+ * deviations of all of them together. EVIDENCE_SKEWED looks at the slopes in a few places around
+ * the mode and at those along every branch, and corrects the proposal by both (length_proposal.h;
+ * docs/collapsed.md, "Hundreds of branches").
+ *
  * All of it ends early, with ART_ERR_STOPPED, where the stop of t->solver is due.
  *
  * Results depend only on the arguments. Nothing is allocated after create. */
@@ -52,6 +58,9 @@
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
     EVIDENCE_FULL,     /* with the full Hessian */
+    EVIDENCE_SKEWED,   /* the same, moved from the mode to the mean and skewed: 4 to 40 times the
+                          effective sample size with 100 taxa and more, at the cost of 40 to 50 draws
+                        */
     EVIDENCE_ROUGH,    /* diagonal, and free parameters from around the problem's centre: the joint
                           mode is not sought. Costs a tenth and less of the others, and has few
                           effective draws: for answers that must come at once */
@@ -73,14 +82,15 @@ typedef struct topology_evidence {
     double *curvature;   /* [E] */
     double *draw;        /* [E] */
     double *scratch;     /* [E] */
-    double *shift;       /* [E] of the lengths' mode with the parameters */
+    double *shift;       /* [E] of the lengths' mode with the parameters; to their mean */
+    double *skew;        /* [E] */
     double *z;           /* [p] of the last draw */
     double *joint_mode;  /* [p] z of the joint mode */
     double *own;         /* [p][p] second derivatives by parameters */
     double tolerance;    /* of the last mode */
     double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
     double laplace;      /* diagonal, at the centre */
-    double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL */
+    double full_laplace; /* after topology_evidence_proposal with EVIDENCE_FULL or _SKEWED */
 } topology_evidence;
 
 /* The problem is borrowed. */
@@ -96,10 +106,9 @@ int topology_evidence_mode(topology_evidence *t, const int32_t *decision, double
                            double tolerance);
 
 /* Computes the normal distribution at the mode. Full: one refresh of the partials and one
- * Hessian. With p free parameters the joint mode is found first, to `tolerance` of the last
- * topology_evidence_mode, and 2 p gradients are computed there; none with wants_common. Rough: no
- * cost.
- * ART_ERR_NUMERIC if there is none.
+ * Hessian. Skewed: in addition the slopes of all branches in ten places. With p free parameters the
+ * joint mode is found first, to `tolerance` of the last topology_evidence_mode, and 2 p gradients
+ * are computed there; none with wants_common. Rough: no cost. ART_ERR_NUMERIC if there is none.
  */
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape);
 

@@ -392,7 +392,7 @@ static size_t run_lengths(chain_answer *a, piece *p, size_t count, const interru
     const length_plan rough = {EVIDENCE_ROUGH, a->length_draws};
     const size_t must = (size_t)a->set.answer.late_lengths;
     const bool is_full = a->chains->problem->n_taxa <= a->set.answer.full_taxa;
-    const length_plan usual = {is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL, (int)job_lengths(a)};
+    const length_plan usual = {is_full ? EVIDENCE_SKEWED : EVIDENCE_DIAGONAL, (int)job_lengths(a)};
     prepare_lengths(a, p, count, &usual);
     const size_t done = (size_t)evidence_batch_run(a->chains->team, p->job, (int)count, stop);
     if (done > 0 || a->next > 0)

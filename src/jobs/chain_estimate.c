@@ -157,7 +157,7 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
         const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
         out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
         out->evaluate = scale * t.taxa *
-                        time_fits(&t, is_full ? EVIDENCE_FULL : EVIDENCE_DIAGONAL,
+                        time_fits(&t, is_full ? EVIDENCE_SKEWED : EVIDENCE_DIAGONAL,
                                   chain_answer_lengths(&t.set, a->n_taxa));
         status = is_joint(&t.set, a->n_taxa) ? time_joint_blocks(&out->block, &t)
                                              : time_blocks(&out->block, &t);
