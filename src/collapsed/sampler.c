@@ -252,7 +252,7 @@ static void prepare(tree_sampler *s, int number, const draw_group *e, int at, rn
                                 : tree_table_decision(t, (size_t)e->tree),
         .length = s->mode + (size_t)number * t->n_edges,
         .tolerance = s->set.tolerance,
-        .shape = EVIDENCE_FULL,
+        .shape = n_free(s) ? EVIDENCE_SKEWED : EVIDENCE_FULL, /* joint modes cost far more */
         .draws = lengths_of(e),
         .stream = stream,
         .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at,
@@ -323,8 +323,7 @@ static void note(tree_sampler *s, const draw_group *e, const evidence_job *job)
         return;
     tree_estimate *estimate = &s->estimate[e->tree];
     log_mean_merge(&estimate->draws, &job->weights);
-    if (job->shape == EVIDENCE_FULL)
-        estimate->full = job->full_laplace;
+    estimate->full = job->full_laplace;
     if (s->c->table.mark[e->tree] & TREE_UNFITTED) {
         s->c->table.mark[e->tree] &= (uint8_t)~TREE_UNFITTED;
         tree_table_update(&s->c->table, (size_t)e->tree, job->length, job->laplace);
