@@ -294,7 +294,39 @@ static void evidence_equals_quadrature_over_the_parameter(void **state)
     check_quadrature("JC+I", 5, 200, 8);
 }
 
-/* Both proposals are unbiased whatever the model: they agree. */
+/* Two lengths and one parameter, all numbers by hand: where the centre goes, and that lengths
+ * follow the mode. */
+static void parameters_move_to_their_mean(void **state)
+{
+    (void)state;
+    const double mode[2] = {1, 2}, curvature[2] = {4, 2}, hessian[4] = {-4, 0, 0, -2};
+    const double z = 0.5, mixed[2] = {2, -1}, own = -3; /* B = (1/2, -1/2), S = 1 / (3 - 3/2) */
+    const double by_x[2] = {0.3, 0.1}, spread = 1, deviation = sqrt(1 / 1.5);
+    length_proposal lengths;
+    parameter_proposal p;
+    check_status(length_proposal_init(&lengths, 2));
+    check_status(parameter_proposal_init(&p, 2, 1));
+    length_proposal_set(&lengths, mode, hessian, curvature);
+    for (int k = 0; k < 2; k++) { /* a little, and too much */
+        const double by_z = k ? 100 : 0.2, total = by_z + 0.5 * 0.3 - 0.5 * 0.1;
+        double far = 1, shift[2];
+        parameter_proposal_set(&p, &z, mixed, &own, &lengths, &spread);
+        parameter_proposal_place(&far, &p);
+        check_near(far, z + deviation, 1e-12);
+        parameter_proposal_move(&p, &by_z, by_x);
+        check_near(p.centre[0], z + fmin(total / 1.5, LENGTH_MOST_SHIFT * deviation), 1e-12);
+        check_near(p.mode[0], z, 0);
+        parameter_proposal_shift(shift, &p, &far);
+        check_near(shift[0], 0.5 * deviation, 1e-12);
+        const double near = p.centre[0] + 0.1, other = p.centre[0] - 0.1;
+        check_near(parameter_proposal_log_density(&p, &near),
+                   parameter_proposal_log_density(&p, &other), 1e-12);
+    }
+    parameter_proposal_free(&p);
+    length_proposal_free(&lengths);
+}
+
+/* All proposals are unbiased whatever the model: they agree. */
 static void proposals_agree_with_many_parameters(void **state)
 {
     (void)state;
@@ -311,8 +343,8 @@ static void proposals_agree_with_many_parameters(void **state)
         branch_posterior_recentre(&j.p, z, spread);
         topology_evidence *t;
         check_status(topology_evidence_create(&t, &j.p));
-        log_mean m[2] = {{0}};
-        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_FULL; shape++) {
+        log_mean m[3] = {{0}};
+        for (int shape = EVIDENCE_DIAGONAL; shape <= EVIDENCE_SKEWED; shape++) {
             for (int e = 0; e < j.p.n_edges; e++)
                 length[e] = 0.1;
             check_status(topology_evidence_mode(t, j.data.decision, length, 1e-6));
@@ -324,6 +356,9 @@ static void proposals_agree_with_many_parameters(void **state)
         assert_true(error < 0.3); /* the diagonal proposal is a poor one */
         check_near(log_mean_value(&m[0]), log_mean_value(&m[1]), 4 * error);
         assert_true(log_mean_ess(&m[1]) > 8000 * 0.1); /* seven taxa leave much open */
+        check_near(log_mean_value(&m[2]), log_mean_value(&m[1]),
+                   4 * hypot(log_mean_error(&m[1]), log_mean_error(&m[2])));
+        assert_true(log_mean_ess(&m[2]) > log_mean_ess(&m[1]));
         topology_evidence_free(t);
         joint_free(&j);
     }
@@ -512,6 +547,7 @@ int main(void)
         cmocka_unit_test(gradients_hold_on_long_branches),
         cmocka_unit_test(the_joint_mode_is_one),
         cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
+        cmocka_unit_test(parameters_move_to_their_mean),
         cmocka_unit_test(proposals_agree_with_many_parameters),
         cmocka_unit_test(searches_without_time),
         cmocka_unit_test(the_term_of_the_parameters),

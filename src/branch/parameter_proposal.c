@@ -15,11 +15,12 @@ int parameter_proposal_init(parameter_proposal *p, int n_edges, int n_free)
     p->n_edges = n_edges;
     p->n_free = n_free;
     const size_t edges = (size_t)n_edges, n = (size_t)n_free;
-    p->follow = mem_zeros(n * (edges + 1 + 2 * n) + 1, sizeof *p->follow);
+    p->follow = mem_zeros(n * (edges + 2 + 2 * n) + 1, sizeof *p->follow);
     if (!p->follow)
         return ART_ERR_NOMEM;
     p->mode = p->follow + n * edges;
-    p->factor = p->mode + n;
+    p->centre = p->mode + n;
+    p->factor = p->centre + n;
     p->scratch = p->factor + n * n;
     return ART_OK;
 }
@@ -43,6 +44,7 @@ static void set_mode(parameter_proposal *p, const double *z, const double *mixed
 {
     const int n = p->n_free, edges = p->n_edges;
     memcpy(p->mode, z, (size_t)n * sizeof *z);
+    memcpy(p->centre, z, (size_t)n * sizeof *z);
     memcpy(p->follow, mixed, (size_t)n * (size_t)edges * sizeof *mixed);
     for (int k = 0; k < n; k++)
         length_proposal_solve(p->follow + (ptrdiff_t)k * edges, lengths);
@@ -87,6 +89,26 @@ void parameter_proposal_set_common(parameter_proposal *p, const double *z, const
     set_peak(p);
 }
 
+void parameter_proposal_place(double *z, const parameter_proposal *p)
+{
+    cholesky_backward(z, p->factor, p->n_free);
+    for (int i = 0; i < p->n_free; i++)
+        z[i] += p->mode[i];
+}
+
+void parameter_proposal_move(parameter_proposal *p, const double *by_z, const double *by_x)
+{
+    const int n = p->n_free;
+    double *shift = p->centre;
+    for (int k = 0; k < n; k++)
+        shift[k] = by_z[k] + dot(p->follow + (ptrdiff_t)k * p->n_edges, by_x, p->n_edges);
+    cholesky_forward(shift, p->factor, n);
+    const double length = sqrt(dot(shift, shift, n));
+    for (int k = 0; k < n && length > LENGTH_MOST_SHIFT; k++)
+        shift[k] *= LENGTH_MOST_SHIFT / length;
+    parameter_proposal_place(shift, p);
+}
+
 void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream)
 {
     const int n = p->n_free;
@@ -103,17 +125,17 @@ void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream
         z[i] = scale * rng_normal(stream);
     cholesky_backward(z, p->factor, n);
     for (int i = 0; i < n; i++)
-        z[i] += p->mode[i];
+        z[i] += p->centre[i];
 }
 
 double parameter_proposal_log_density(const parameter_proposal *p, const double *z)
 {
     const int n = p->n_free;
     double square = 0;
-    for (int i = 0; i < n; i++) { /* |factor^T (z - mode)|^2 */
+    for (int i = 0; i < n; i++) { /* |factor^T (z - centre)|^2 */
         double sum = 0;
         for (int j = i; j < n; j++)
-            sum += p->factor[j * n + i] * (z[j] - p->mode[j]);
+            sum += p->factor[j * n + i] * (z[j] - p->centre[j]);
         square += sum * sum;
     }
     const double freedom = PARAMETER_WIDE_FREEDOM;

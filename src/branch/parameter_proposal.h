@@ -4,7 +4,7 @@
  * At the joint mode of f(x, z) (branch_posterior.h) the posterior is nearly normal in both. With
  * the precision A of x given z (length_proposal.h), H the second derivatives of f by x and z,
  *
- *     z ~ mode + noise of covariance S,    S^-1 = -(H_zz + H_zx B),   B = A^-1 H_xz
+ *     z ~ centre + noise of covariance S,    S^-1 = -(H_zz + H_zx B),   B = A^-1 H_xz
  *     x | z ~ the proposal of the lengths, its mode moved by B (z - mode)
  *
  * The noise is normal, and for a share of the draws multivariate t with few degrees of freedom:
@@ -24,6 +24,7 @@
 typedef struct parameter_proposal {
     int n_edges, n_free;
     double *mode;    /* [p] */
+    double *centre;  /* [p] of the noise: the mode, or the mean */
     double *factor;  /* [p][p], S^-1 = factor factor^T */
     double *follow;  /* [p][E] B, by parameter */
     double *scratch; /* [p][p] */
@@ -44,6 +45,14 @@ void parameter_proposal_set(parameter_proposal *p, const double *z, const double
  * mixed may be of another one (parameter_reference.h). */
 void parameter_proposal_set_common(parameter_proposal *p, const double *z, const double *mixed,
                                    const length_proposal *lengths, const double *spread);
+
+/* Moves the centre from the mode to the mean, if that is where f has the slopes by_z [p] and by_x
+ * [E] on average over the proposal: by S (by_z + B^T by_x), LENGTH_MOST_SHIFT standard deviations
+ * at most (settings.h). */
+void parameter_proposal_move(parameter_proposal *p, const double *by_z, const double *by_x);
+
+/* z [p], in standard deviations from the mode, becomes that place: mode + factor^-T z. */
+void parameter_proposal_place(double *z, const parameter_proposal *p);
 
 /* Draws z [p]. */
 void parameter_proposal_draw(double *z, const parameter_proposal *p, rng *stream);

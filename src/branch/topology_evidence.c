@@ -27,7 +27,7 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
         (status = parameter_proposal_init(&t->parameters, p->n_edges, p->free.n_free)) ||
         (n_free && (status = reference_space_init(&t->space, p->n_taxa))))
         goto out;
-    t->second = mem_zeros(edges * (edges + 6 + n_free) + n_free * (n_free + 2), sizeof *t->second);
+    t->second = mem_zeros(edges * (edges + 6 + n_free) + n_free * (n_free + 4), sizeof *t->second);
     status = t->second ? ART_OK : ART_ERR_NOMEM;
     if (status)
         goto out;
@@ -41,6 +41,7 @@ int topology_evidence_create(topology_evidence **out, const branch_posterior *p)
     t->own = t->mixed + edges * n_free;
     t->z = t->own + n_free * n_free;
     t->joint_mode = t->z + n_free;
+    t->slope = t->joint_mode + n_free;
     *out = t;
     return ART_OK;
 out:
@@ -69,7 +70,7 @@ size_t topology_evidence_memory(const branch_posterior *p)
     const size_t edges = (size_t)p->n_edges, n_free = (size_t)p->free.n_free;
     return (n_free ? parameter_mode_memory(p) : branch_solver_memory(p)) +
            branch_hessian_memory(p) +
-           ((2 * edges + 10 + 2 * n_free) * edges + (3 * n_free + 3) * n_free) * sizeof(double);
+           ((2 * edges + 10 + 2 * n_free) * edges + (3 * n_free + 6) * n_free) * sizeof(double);
 }
 
 /* The mode that the solver has found. */
@@ -128,54 +129,92 @@ static int find_joint_mode(topology_evidence *t)
     return ART_OK;
 }
 
-/* The mean of the slopes of f in pairs of places opposite to each other, one standard deviation
- * away from the mode in every direction of a random basis, as t->shift. Terms of f of even order
- * cancel; what is left is the slope that the third derivatives have on average over the proposal.
- */
-static int mean_slopes(topology_evidence *t)
+/* The slopes of f at t->draw and t->z, added to t->shift and t->slope. */
+static int add_slopes(topology_evidence *t)
 {
-    const int edges = t->problem->n_edges;
-    memset(t->shift, 0, (size_t)edges * sizeof *t->shift);
-    for (int k = 0; k < 2 * LENGTH_PAIRS; k++) {
-        rng signs = rng_at(0, RNG_SIGNS, 0, (uint32_t)(k / 2));
-        for (int e = 0; e < edges; e++)
-            t->draw[e] = (rng_below(&signs, 2) == 0) == (k % 2 == 0) ? 1 : -1;
-        length_proposal_spread(t->draw, &t->gauss);
-        for (int e = 0; e < edges; e++)
-            t->draw[e] = fmax(t->mode[e] + t->draw[e], LENGTH_LEAST_SHARE * t->mode[e]);
-        move(t, t->draw, t->joint_mode);
-        const int status =
-            interrupt_is_due(t->solver->stop) ? ART_ERR_STOPPED : branch_solver_inspect(t->solver);
-        if (status)
-            return status;
-        for (int e = 0; e < edges; e++)
-            t->shift[e] += t->solver->branch[edge_node(e, t->problem->n_taxa)].slope;
+    const branch_posterior *p = t->problem;
+    if (interrupt_is_due(t->solver->stop))
+        return ART_ERR_STOPPED;
+    move(t, t->draw, t->z);
+    if (t->joint) {
+        double *by_z = t->slope + p->free.n_free;
+        parameter_mode_gradient(t->joint, t->scratch, by_z, t->z);
+        for (int e = 0; e < p->n_edges; e++)
+            t->shift[e] += t->scratch[e];
+        for (int k = 0; k < p->free.n_free; k++)
+            t->slope[k] += by_z[k];
+        return ART_OK;
     }
-    for (int e = 0; e < edges; e++)
-        t->shift[e] /= 2 * LENGTH_PAIRS;
-    return ART_OK;
+    const int status = branch_solver_inspect(t->solver);
+    for (int e = 0; e < p->n_edges; e++)
+        t->shift[e] += t->solver->branch[edge_node(e, p->n_taxa)].slope;
+    return status;
 }
 
-/* From the normal distribution at the mode, where all partials are current, to the skewed one. With
- * f = -u^2 / 2 + c u^3 along a branch, u in standard deviations s, the slopes at u = -z and z add
- * up to 6 c z^2 / s, and the skewness is 2 c / s. */
-static int skew_lengths(topology_evidence *t)
+/* Lengths and parameters one standard deviation away from the mode in every direction of a basis,
+ * with signs of their own for every two numbers; odd numbers are opposite to even ones. */
+static void go_around(topology_evidence *t, int number)
 {
-    const int edges = t->problem->n_edges;
+    const branch_posterior *p = t->problem;
+    const double sign = number % 2 ? -1 : 1;
+    rng signs = rng_at(0, RNG_SIGNS, 0, (uint32_t)(number / 2));
+    for (int e = 0; e < p->n_edges; e++)
+        t->draw[e] = rng_below(&signs, 2) ? sign : -sign;
+    length_proposal_spread(t->draw, &t->gauss);
+    if (t->joint) {
+        for (int k = 0; k < p->free.n_free; k++)
+            t->z[k] = rng_below(&signs, 2) ? sign : -sign;
+        parameter_proposal_place(t->z, &t->parameters);
+        parameter_proposal_shift(t->scratch, &t->parameters, t->z);
+        for (int e = 0; e < p->n_edges; e++)
+            t->draw[e] += t->scratch[e];
+    }
+    for (int e = 0; e < p->n_edges; e++)
+        t->draw[e] = fmax(t->mode[e] + t->draw[e], LENGTH_LEAST_SHARE * t->mode[e]);
+}
+
+/* The skewness along every branch, at the mode with all partials current. With f = -u^2 / 2 + c
+ * u^3, u in standard deviations s, the slopes at u = -z and z add up to 6 c z^2 / s, and the
+ * skewness is 2 c / s. */
+static void find_skewness(topology_evidence *t)
+{
     branch_solver_measure(t->solver);
-    for (int e = 0; e < edges; e++) {
+    for (int e = 0; e < t->problem->n_edges; e++) {
         const double deviation = 1 / sqrt(t->curvature[e]);
         const double step = fmin(deviation, (1 - LENGTH_LEAST_SHARE) * t->mode[e]);
         double slope[2];
         branch_solver_slopes_around(slope, t->solver, edge_node(e, t->problem->n_taxa), step);
         t->skew[e] = (slope[0] + slope[1]) / 3 * (deviation * deviation) / (step * step);
     }
-    const int status = mean_slopes(t);
-    if (status)
-        return status;
-    length_proposal_solve(t->shift, &t->gauss);
+}
+
+/* The mean of slopes in all places; 0 where one of them has none. */
+static double mean_of(double sum)
+{
+    return isfinite(sum) ? sum / (2 * LENGTH_PAIRS) : 0;
+}
+
+/* Moves the proposal to the mean, and skews it. The mean of the slopes in pairs of places opposite
+ * to each other has no part of the terms of f of even order; what is left is the slope that the
+ * third derivatives have on average over the proposal. */
+static int move_to_mean(topology_evidence *t)
+{
+    const int edges = t->problem->n_edges, n_free = t->problem->free.n_free;
+    memset(t->shift, 0, (size_t)edges * sizeof *t->shift);
+    memset(t->slope, 0, (size_t)n_free * sizeof *t->slope);
+    for (int i = 0; i < 2 * LENGTH_PAIRS; i++) {
+        go_around(t, i);
+        const int status = add_slopes(t);
+        if (status)
+            return status;
+    }
     for (int e = 0; e < edges; e++)
-        t->shift[e] = fmax(t->shift[e], (LENGTH_LEAST_SHARE - 1) * t->mode[e]);
+        t->shift[e] = mean_of(t->shift[e]);
+    for (int k = 0; k < n_free; k++)
+        t->slope[k] = mean_of(t->slope[k]);
+    if (t->joint)
+        parameter_proposal_move(&t->parameters, t->slope, t->shift);
+    length_proposal_solve(t->shift, &t->gauss);
     length_proposal_skew(&t->gauss, t->shift, t->skew);
     return ART_OK;
 }
@@ -197,7 +236,29 @@ static int set_lengths(topology_evidence *t, evidence_shape shape)
     if (status)
         return status;
     length_proposal_set(&t->gauss, t->mode, t->second, t->curvature);
-    return shape == EVIDENCE_SKEWED ? skew_lengths(t) : ART_OK;
+    if (shape == EVIDENCE_SKEWED)
+        find_skewness(t);
+    return ART_OK;
+}
+
+/* The proposal of the parameters at the joint mode, once that of the lengths is set. */
+static int set_parameters(topology_evidence *t, evidence_shape shape)
+{
+    const branch_posterior *p = t->problem;
+    if (shape == EVIDENCE_ROUGH || is_common(t)) {
+        memset(t->mixed, 0, (size_t)p->free.n_free * (size_t)p->n_edges * sizeof *t->mixed);
+        if (p->reference.is_set)
+            parameter_reference_look_up(t->mixed, &p->reference, &t->solver->tree, &t->space);
+        parameter_proposal_set_common(&t->parameters, t->joint_mode, t->mixed, &t->gauss,
+                                      p->spread);
+        return ART_OK;
+    }
+    move(t, t->mode, t->joint_mode);
+    const int status = parameter_mode_second(t->joint, t->mixed, t->own, t->joint_mode);
+    if (!status)
+        parameter_proposal_set(&t->parameters, t->joint_mode, t->mixed, t->own, &t->gauss,
+                               p->spread);
+    return status;
 }
 
 int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
@@ -211,27 +272,14 @@ int topology_evidence_proposal(topology_evidence *t, evidence_shape shape)
         memcpy(t->joint_mode, is_rough ? p->centre : t->joint->z,
                (size_t)p->free.n_free * sizeof *t->joint_mode);
     status = set_lengths(t, shape);
+    if (!status && t->joint)
+        status = set_parameters(t, shape);
     if (status)
         return status;
     t->full_laplace = t->log_density - t->gauss.log_peak;
-    if (!t->joint)
-        return ART_OK;
-    if (is_rough || is_common(t)) {
-        memset(t->mixed, 0, (size_t)p->free.n_free * (size_t)p->n_edges * sizeof *t->mixed);
-        if (p->reference.is_set)
-            parameter_reference_look_up(t->mixed, &p->reference, &t->solver->tree, &t->space);
-        parameter_proposal_set_common(&t->parameters, t->joint_mode, t->mixed, &t->gauss,
-                                      p->spread);
-    } else {
-        move(t, t->mode, t->joint_mode);
-        status = parameter_mode_second(t->joint, t->mixed, t->own, t->joint_mode);
-        if (status)
-            return status;
-        parameter_proposal_set(&t->parameters, t->joint_mode, t->mixed, t->own, &t->gauss,
-                               p->spread);
-    }
-    t->full_laplace -= t->parameters.log_peak;
-    return ART_OK;
+    if (t->joint)
+        t->full_laplace -= t->parameters.log_peak;
+    return shape == EVIDENCE_SKEWED ? move_to_mean(t) : ART_OK;
 }
 
 /* log(exp a + exp b) */

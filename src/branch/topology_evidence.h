@@ -86,6 +86,7 @@ typedef struct topology_evidence {
     double *skew;        /* [E] */
     double *z;           /* [p] of the last draw */
     double *joint_mode;  /* [p] z of the joint mode */
+    double *slope;       /* [2 p] by parameters: their mean, and that of one place */
     double *own;         /* [p][p] second derivatives by parameters */
     double tolerance;    /* of the last mode */
     double log_density;  /* f at the mode; after topology_evidence_proposal at the joint one */
