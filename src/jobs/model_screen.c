@@ -174,7 +174,7 @@ static int integrate(double *value, const branch_posterior *p, const model_scree
     if (!status)
         status = topology_evidence_mode(t, s->decision, length, TOLERANCE);
     if (!status)
-        status = topology_evidence_proposal(t, EVIDENCE_FULL);
+        status = topology_evidence_proposal(t, EVIDENCE_SKEWED);
     if (!status)
         status = topology_evidence_sample(t, &mean, (length_draws){0}, DRAWS,
                                           rng_at(s->seed, RNG_TREE_LENGTHS, 0, (uint32_t)s->next));
