@@ -48,8 +48,8 @@ void length_proposal_set_diagonal(length_proposal *g, const double *mode, const 
 void length_proposal_set(length_proposal *g, const double *mode, const double *hessian,
                          const double *curvature);
 
-/* Moves the centre by shift [E] and skews every branch by skew [E], within LENGTH_MOST_SKEW
- * standard deviations (settings.h). Once after it was set. O(E^3 / 2), diagonal O(E). */
+/* Moves the centre by shift [E] and skews every branch by skew [E], within LENGTH_MOST_SHIFT and
+ * LENGTH_MOST_SKEW (settings.h). Once after it was set. O(E^3 / 2), diagonal O(E). */
 void length_proposal_skew(length_proposal *g, const double *shift, const double *skew);
 
 /* Draws x [E] and returns log q(x). O(E^2 / 2), diagonal O(E). */

@@ -129,7 +129,8 @@ static int find_joint_mode(topology_evidence *t)
     return ART_OK;
 }
 
-/* The slopes of f at t->draw and t->z, added to t->shift and t->slope. */
+/* The slopes of f at t->draw and t->z, added to t->shift and t->slope; not finite where the data
+ * are impossible. */
 static int add_slopes(topology_evidence *t)
 {
     const branch_posterior *p = t->problem;
@@ -145,10 +146,10 @@ static int add_slopes(topology_evidence *t)
             t->slope[k] += by_z[k];
         return ART_OK;
     }
-    const int status = branch_solver_inspect(t->solver);
+    branch_solver_inspect(t->solver);
     for (int e = 0; e < p->n_edges; e++)
         t->shift[e] += t->solver->branch[edge_node(e, p->n_taxa)].slope;
-    return status;
+    return ART_OK;
 }
 
 /* Lengths and parameters one standard deviation away from the mode in every direction of a basis,
@@ -215,6 +216,8 @@ static int move_to_mean(topology_evidence *t)
     if (t->joint)
         parameter_proposal_move(&t->parameters, t->slope, t->shift);
     length_proposal_solve(t->shift, &t->gauss);
+    for (int e = 0; e < edges; e++)
+        t->shift[e] = fmax(t->shift[e], (LENGTH_LEAST_SHARE - 1) * t->mode[e]);
     length_proposal_skew(&t->gauss, t->shift, t->skew);
     return ART_OK;
 }

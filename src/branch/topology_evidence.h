@@ -58,12 +58,11 @@
 typedef enum evidence_shape {
     EVIDENCE_DIAGONAL, /* independent branches: no further cost, half the effective sample size */
     EVIDENCE_FULL,     /* with the full Hessian */
-    EVIDENCE_SKEWED,   /* the same, moved from the mode to the mean and skewed: 4 to 40 times the
-                          effective sample size with 100 taxa and more, at the cost of 40 to 50 draws
-                        */
-    EVIDENCE_ROUGH,    /* diagonal, and free parameters from around the problem's centre: the joint
-                          mode is not sought. Costs a tenth and less of the others, and has few
-                          effective draws: for answers that must come at once */
+    EVIDENCE_SKEWED, /* the same, moved from the mode to the mean and skewed: costs 40 to 60 draws;
+                        4 to 40 times the effective sample size with 100 taxa and more */
+    EVIDENCE_ROUGH,  /* diagonal, and free parameters from around the problem's centre: the joint
+                        mode is not sought. Costs a tenth and less of the others, and has few
+                        effective draws: for answers that must come at once */
 } evidence_shape;
 
 typedef struct topology_evidence {
