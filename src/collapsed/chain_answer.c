@@ -57,17 +57,10 @@ static int affordable(const chain_answer *a, int most, int least)
     return fewer(&a->set, most, least, a->chains->problem->n_taxa);
 }
 
-int chain_answer_lengths(const collapsed_settings *set, int n_taxa)
-{
-    const int whole = set->affordable.taxa;
-    return set->answer.length_draws * (n_taxa > whole ? n_taxa : whole) / whole;
-}
-
-/* Draws of lengths in a job, at most: those of JOB_LENGTHS picks as far as the room is large. */
+/* Draws of lengths in a job, at most: those of JOB_LENGTHS picks. */
 static size_t job_lengths(const chain_answer *a)
 {
-    const int most = JOB_LENGTHS * a->set.answer.length_draws, one = a->length_draws;
-    return (size_t)(most > one ? most / one * one : one);
+    return (size_t)(JOB_LENGTHS * a->set.answer.length_draws);
 }
 
 int chain_answer_pass(const collapsed_settings *set, int n_taxa)
@@ -86,7 +79,6 @@ int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *nam
     a->names = names;
     a->set = *set;
     a->pass_draws = chain_answer_pass(set, chains->problem->n_taxa);
-    a->length_draws = chain_answer_lengths(set, chains->problem->n_taxa);
     int status =
         posterior_init(&a->posterior, names, set->sampler.sample, ROWS_BY_WEIGHT, true, set->seed);
     if (!status && chains->problem->free.n_free)
@@ -323,8 +315,8 @@ typedef struct length_plan {
 /* As many for each time that it was picked. */
 static int lengths_of(const chain_answer *a, const length_plan *plan, const picked_tree *t)
 {
-    const int most = plan->most / a->length_draws;
-    return a->length_draws * (t->times < most ? t->times : most);
+    const int most = plan->most / a->set.answer.length_draws;
+    return a->set.answer.length_draws * (t->times < most ? t->times : most);
 }
 
 /* The results for one tree become draws of the posterior, as many as it was picked. */
@@ -334,7 +326,7 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     const branch_posterior *problem = a->chains->problem;
     const size_t edges = (size_t)problem->n_edges;
     picked_tree *t = &a->pick[number];
-    const int lengths = job->draws, parts = lengths / a->length_draws;
+    const int lengths = job->draws, parts = lengths / a->set.answer.length_draws;
     const pooled_tree from_pool = chain_answer_tree(a, (size_t)t->tree);
     const double whole = job->status ? -HUGE_VAL : log_mean_value(&job->weights);
     t->log_ratio = whole - from_pool.laplace;
@@ -389,7 +381,7 @@ static void prepare_lengths(chain_answer *a, piece *p, size_t count, const lengt
  * can be. */
 static size_t run_lengths(chain_answer *a, piece *p, size_t count, const interrupt *stop)
 {
-    const length_plan rough = {EVIDENCE_ROUGH, a->length_draws};
+    const length_plan rough = {EVIDENCE_ROUGH, a->set.answer.length_draws};
     const size_t must = (size_t)a->set.answer.late_lengths;
     const bool is_full = a->chains->problem->n_taxa <= a->set.answer.full_taxa;
     const length_plan usual = {is_full ? EVIDENCE_SKEWED : EVIDENCE_DIAGONAL, (int)job_lengths(a)};

@@ -49,7 +49,6 @@ typedef struct chain_answer {
     chain_answer_stage stage;
     bool end_draws, end_lengths; /* as soon as possible */
     int pass_draws;              /* of a pass */
-    int length_draws;            /* of lengths, for each time that a tree is picked */
     /* The draws. */
     size_t n_draws, room;
     int32_t *decision;      /* [n_draws][N-3] */
@@ -82,10 +81,6 @@ typedef struct chain_check {
 
 /* Draws of a pass: fewer with many taxa. */
 int chain_answer_pass(const collapsed_settings *set, int n_taxa);
-
-/* Draws of lengths for each time that a tree is picked: more with many taxa, where fewer trees are
- * picked, and one has more lengths. */
-int chain_answer_lengths(const collapsed_settings *set, int n_taxa);
 
 /* The stage is done and borrowed, as are the names. */
 int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,

@@ -255,7 +255,7 @@ typedef struct chain_answer_settings {
                             as a proposal, and the chains are all there is */
     int evaluated;       /* trees whose lengths are drawn, fewer with many taxa, .. */
     int least_evaluated; /* .. but not fewer than this */
-    int length_draws;    /* of lengths for each, more with many taxa (chain_answer_lengths) */
+    int length_draws;    /* of lengths for each, each time that it is picked */
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
     double tolerance;    /* nats, of the modes */

@@ -156,9 +156,9 @@ static int time_chains(chain_estimate *out, const branch_posterior *whole, const
     if (!status) {
         const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
         out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
-        out->evaluate = scale * t.taxa *
-                        time_fits(&t, is_full ? EVIDENCE_SKEWED : EVIDENCE_DIAGONAL,
-                                  chain_answer_lengths(&t.set, a->n_taxa));
+        out->evaluate =
+            scale * t.taxa *
+            time_fits(&t, is_full ? EVIDENCE_SKEWED : EVIDENCE_DIAGONAL, t.set.answer.length_draws);
         status = is_joint(&t.set, a->n_taxa) ? time_joint_blocks(&out->block, &t)
                                              : time_blocks(&out->block, &t);
         out->block *= scale;
