@@ -42,6 +42,9 @@
  * Pairs of places, opposite to each other, where slopes are looked at to find the mean: with 4 the
  * mean is as good as with 64. */
 #define LENGTH_PAIRS           4
+/* Draws of one tree from which on they are worth their cost with free parameters: a skewed proposal
+ * costs as much as 40 to 60. With any number, the draws of DS1 under GTR+G4 took twice as long. */
+#define LENGTH_SKEWED_DRAWS    48
 /* Share of a branch's x at its mode below which these places do not go: f falls to -inf at 0, which
  * is no part of the skewness. */
 #define LENGTH_LEAST_SHARE     0.1

@@ -252,7 +252,8 @@ static void prepare(tree_sampler *s, int number, const draw_group *e, int at, rn
                                 : tree_table_decision(t, (size_t)e->tree),
         .length = s->mode + (size_t)number * t->n_edges,
         .tolerance = s->set.tolerance,
-        .shape = n_free(s) ? EVIDENCE_SKEWED : EVIDENCE_FULL, /* joint modes cost far more */
+        .shape =
+            n_free(s) && lengths_of(e) >= LENGTH_SKEWED_DRAWS ? EVIDENCE_SKEWED : EVIDENCE_FULL,
         .draws = lengths_of(e),
         .stream = stream,
         .out = {s->length + (size_t)at * t->n_edges, s->log_weight + at, s->log_likelihood + at,
