@@ -74,10 +74,7 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
     s->seed = seed;
     s->team = team;
     s->threads = threads;
-    /* where there are no jumps, draws are of little use: a few show it */
-    s->set.pilot_draws =
-        scaled(set->pilot_draws, problem->n_taxa > set->jump_taxa ? 4 : set->least_pilots,
-               problem->n_taxa, set, 2);
+    s->set.pilot_draws = scaled(set->pilot_draws, set->least_pilots, problem->n_taxa, set, 2);
     s->rounds = chain_rounds_first(&set->rounds);
     s->guess_decision = mem_zeros((size_t)problem->n_taxa - 3, sizeof *s->guess_decision);
     s->guess_length = mem_zeros((size_t)problem->n_edges, sizeof *s->guess_length);

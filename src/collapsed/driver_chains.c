@@ -111,11 +111,16 @@ bool driver_needs_joint(const collapsed_run *c)
            c->problem.posterior->n_taxa >= LEAST_TAXA && (table_failed(c) || lengths_failed(c));
 }
 
-/* Whether the chains have shown that their target is not well defined. */
+/* Whether the chains have shown that their target is not well defined: so many blocks did not
+ * stand that it is no chance. */
 static bool is_ill_defined(const collapsed_run *c)
 {
-    return !c->chains->rounds.is_done && c->chains->rounds.blocks >= c->set.joint.trial_blocks &&
-           chain_stage_returned(c->chains) > c->set.joint.returned;
+    const joint_stage_settings *set = &c->set.joint;
+    if (c->chains->rounds.is_done || c->chains->rounds.blocks < set->trial_blocks)
+        return false;
+    const double share = chain_stage_returned(c->chains);
+    const double blocks = (double)c->chains->rounds.blocks * c->set.chains.chains;
+    return share - set->returned_errors * sqrt(share * (1 - share) / blocks) > set->returned;
 }
 
 /* Chains with branch lengths go on where the others are. */

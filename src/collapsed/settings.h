@@ -209,8 +209,8 @@ typedef struct chain_stage_settings {
     int chains;           /* two at least: they are compared with each other */
     int whole_jumps;      /* up to so many taxa, chain.jump is as it is; with more it goes down with
                              the square of their number, and parts are drawn in place of trees */
-    int jump_taxa;        /* with more taxa no jumps: the density of so large trees is never good
-                             enough for one to be accepted, and each costs a fit of all branches */
+    int jump_taxa;        /* with more taxa no jumps: few are accepted, each costs a fit of all
+                             branches, and parts of all sizes are drawn again in any case */
     chain_round_settings rounds;
     state_room room;        /* for the states */
     int whole_taxa;         /* up to so many, blocks and pilot draws are whole; with more .. */
@@ -232,7 +232,8 @@ typedef struct joint_stage_settings {
     int64_t trial_blocks; /* .. once the other chains have made so many blocks each .. */
     double returned; /* .. and more than this share of them did not stand (docs/chain.md): their
                         target is then not well defined. Measured: 0.00 to 0.14 on good data,
-                        0.7 on 354.phy */
+                        0.7 on 354.phy .. */
+    double returned_errors; /* .. by so many standard errors: the first blocks are few */
     double pareto_k; /* and where the weights of draws of lengths and parameters, for the trees of a
                         table, have a heavier tail: these chains take over */
     int chains;      /* two at least */

@@ -276,12 +276,14 @@ int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *
     if (!status) {
         out->seconds = in_all(out, &set, a->n_taxa, fmin(ESTIMATE_BLOCKS, most), ESTIMATE_PASSES);
         out->most_seconds = in_all(out, &set, a->n_taxa, most, set.answer.passes);
-        out->search_bytes = (double)tree_search_memory(&whole, &set.search, n_threads) +
-                            n_threads * (double)topology_evidence_memory(&whole);
-        out->bytes = is_joint(&set, a->n_taxa)
-                         ? fmax(out->search_bytes, (double)joint_stage_memory(&whole, &set.joint))
-                         : out->search_bytes + (double)tree_chains_memory(&whole, &plan) +
-                               met_bytes(&set, a->n_taxa);
+        const double search = (double)tree_search_memory(&whole, &set.search, n_threads);
+        const double fits = n_threads * (double)topology_evidence_memory(&whole);
+        const bool joint = is_joint(&set, a->n_taxa);
+        const double chains = joint ? (double)joint_stage_memory(&whole, &set.joint)
+                                    : (double)tree_chains_memory(&whole, &plan);
+        out->search_bytes = search + fits;
+        /* the search gives its memory back before chains begin */
+        out->bytes = fits + fmax(search, chains) + (joint ? 0 : met_bytes(&set, a->n_taxa));
     }
     branch_posterior_free(&whole);
     return status;
