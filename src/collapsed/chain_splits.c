@@ -12,7 +12,10 @@ typedef struct sums {
     split_table correction; /* b, and its square */
     split_table *chain;     /* [n_chains] 1, and B */
     split_table *squares;   /* [n_chains] B^2 */
+    split_table *early;     /* [n_chains] 1, of the states that the density was fitted to */
     int n_chains;
+    double part; /* rho n_E / (n_E + n_F): what of the early states' difference counts .. */
+    double gain; /* .. and rho times that: of the variance of I, what it saves */
 } sums;
 
 static void sums_free(sums *s)
@@ -24,9 +27,12 @@ static void sums_free(sums *s)
             split_table_free(&s->chain[c]);
         if (s->squares)
             split_table_free(&s->squares[c]);
+        if (s->early)
+            split_table_free(&s->early[c]);
     }
     free(s->chain);
     free(s->squares);
+    free(s->early);
 }
 
 static int sums_init(sums *s, const chain_answer *a)
@@ -35,13 +41,17 @@ static int sums_init(sums *s, const chain_answer *a)
     *s = (sums){.n_chains = a->chains->states.n_chains};
     s->chain = mem_zeros((size_t)s->n_chains, sizeof *s->chain);
     s->squares = mem_zeros((size_t)s->n_chains, sizeof *s->squares);
-    int status = s->chain && s->squares ? split_table_init(&s->draws, n_taxa) : ART_ERR_NOMEM;
+    s->early = mem_zeros((size_t)s->n_chains, sizeof *s->early);
+    int status =
+        s->chain && s->squares && s->early ? split_table_init(&s->draws, n_taxa) : ART_ERR_NOMEM;
     if (!status)
         status = split_table_init(&s->correction, n_taxa);
     for (int c = 0; c < s->n_chains && !status; c++) {
         status = split_table_init(&s->chain[c], n_taxa);
         if (!status)
             status = split_table_init(&s->squares[c], n_taxa);
+        if (!status)
+            status = split_table_init(&s->early[c], n_taxa);
     }
     return status;
 }
@@ -64,6 +74,33 @@ static int add_tree(sums *s, split_table *out, const chain_answer *a, size_t i)
     return status ? status : split_table_add(&s->squares[chain], from.decision, NULL, b * b);
 }
 
+/* Adds the states that the density was fitted to, but for those that are left out at the start, and
+ * finds what they count. Their splits come into out without a weight. */
+static int add_early(sums *s, split_table *out, const chain_answer *a)
+{
+    const chain_states *x = &a->chains->states;
+    const size_t first = chain_states_first(x), fresh = chain_stage_fresh(a->chains);
+    double b = 0, states = 0;
+    int status = ART_OK;
+    for (int c = 0; c < s->n_chains; c++) {
+        for (size_t i = first; i < fresh && !status; i++) {
+            const int32_t *decision = chain_states_tree(x, c, i);
+            status = split_table_add(&s->early[c], decision, NULL, 1);
+            if (!status)
+                status = split_table_add_uncertain(out, decision, NULL, 0, 0);
+        }
+        b += s->chain[c].doubt;
+        states += s->chain[c].total;
+    }
+    if (status || first >= fresh)
+        return status;
+    const double early = (double)(fresh - first), all = (double)(x->count - first);
+    const double rho = fmax(0, 1 - (1 - a->bridge.share) * b / states);
+    s->part = rho * early / all;
+    s->gain = rho * s->part;
+    return ART_OK;
+}
+
 typedef struct pair {
     double weight, variance;
 } pair;
@@ -72,6 +109,24 @@ static pair sums_of(const split_table *t, const uint64_t *bits)
 {
     const int64_t at = split_table_find(t, bits);
     return at < 0 ? (pair){0, 0} : (pair){t->weight[at], t->variance[at]};
+}
+
+/* What the early states of chain k add to the mean of y: their frequency of a split less that of
+ * the others. */
+static double early_difference(const sums *s, const uint64_t *bits, int k)
+{
+    return s->part > 0 ? s->part * (sums_of(&s->early[k], bits).weight / s->early[k].total -
+                                    sums_of(&s->chain[k], bits).weight / s->chain[k].total)
+                       : 0;
+}
+
+/* The same of all chains. */
+static double early_mean(const sums *s, const uint64_t *bits)
+{
+    double mean = 0;
+    for (int k = 0; k < s->n_chains; k++)
+        mean += early_difference(s, bits, k) / s->n_chains;
+    return mean;
 }
 
 /* Rare splits come and go together, so that the states have seen fewer independent cases of them
@@ -100,7 +155,7 @@ static double between_chains(const double *mean, int n)
     return between;
 }
 
-/* The variance of the mean of y over the states. */
+/* The variance of the mean of y over the states, early ones included. */
 static double state_variance(const sums *s, const uint64_t *bits, double share, double c,
                              double ess)
 {
@@ -118,8 +173,11 @@ static double state_variance(const sums *s, const uint64_t *bits, double share, 
                    (states * n);
         all += mean[k] / n;
         frequency += has.weight / (states * n);
+        mean[k] += early_difference(s, bits, k);
     }
-    return mean_variance(squares - all * all, between_chains(mean, n), frequency, ess);
+    const double saved = s->gain * frequency * (1 - frequency);
+    return mean_variance(fmax(0, squares - all * all - saved), between_chains(mean, n), frequency,
+                         ess);
 }
 
 /* The variance of P without the correction. */
@@ -174,9 +232,17 @@ int chain_splits_estimate(split_table *out, const chain_answer *a, const double 
     split_table_reset(out);
     for (size_t i = 0; i < all && !status; i++)
         status = add_tree(&s, out, a, i);
+    if (!status)
+        status = add_early(&s, out, a);
     for (size_t i = 0; i < a->next && !status; i++) {
         const int32_t *decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision;
         status = split_table_add(&s.correction, decision, NULL, correction[i]);
+    }
+    for (size_t i = 0; i < out->count && !status; i++) {
+        const uint64_t *bits = split_table_bits(out, i);
+        if (!split_is_trivial(bits, out->n_taxa))
+            out->weight[i] =
+                out->total * fmax(0, fmin(split_frequency(out, i) + early_mean(&s, bits), 1));
     }
     const double size = status ? 0 : size_of_corrections(&s, out, a->next);
     for (size_t i = 0; i < out->count && !status; i++) {

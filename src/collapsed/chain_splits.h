@@ -15,6 +15,12 @@
  * the variances of the two means are that of P. That of y is by the effective number of states or
  * by the differences between chains, whichever is larger.
  *
+ * Those are the states that the density q was not fitted to. The early ones, to which it was, are
+ * states as well: P + part (mean of I over early states - mean of I over the others) has the same
+ * expectation for any part. The least variance is that of part = rho n_E / (n_E + n_F), n_E and n_F
+ * the numbers of both and rho the slope of y by I, which is about s times the mean of v over the
+ * states, the same for all splits: 1 where draws count for nothing, and 0 where states do.
+ *
  * The correction by the trees that were evaluated is C = sum of b I, with b in proportion to
  * u / mean u - 1. Where few trees were evaluated its variance V is large, mostly by chance, while
  * true corrections are much alike for all splits: of the size a^2 P (1 - P), with a^2 by the excess
