@@ -503,6 +503,36 @@ static void states_are_thinned(void **state)
     problem_free(&data);
 }
 
+/* Where a fit that begins with equal lengths ends a nat above what the chains have of a tree, its
+ * share e / (1 + e) is left out, and the verdict says so. */
+static void other_modes_are_seen(void **state)
+{
+    (void)state;
+    small_alignment six;
+    small_alignment_init(&six, 6,
+                         (const char *[]){"AAGTC", "AAGTC", "AATTC", "AATTA", "CATTC", "CAGTA"});
+    const collapsed_settings set = quick();
+    for (int is_lower = 0; is_lower < 2; is_lower++) {
+        bench b;
+        bench_init(&b, &six.a, &set, 1);
+        start(&b);
+        while (advance(&b) && !(b.answer && b.answer->stage == CHAIN_ANSWER_LENGTHS))
+            continue;
+        chain_answer *a = b.answer;
+        double drawn = 0;
+        for (size_t i = 0; i < a->n_draws; i++)
+            a->laplace[i] -= is_lower;
+        for (int i = 0; i < set.answer.refitted; i++)
+            drawn += (size_t)a->pick[i].tree < a->n_draws;
+        while (advance(&b))
+            continue;
+        assert_true(drawn > 10);
+        check_near(a->other_modes, is_lower * drawn / set.answer.refitted / (1 + exp(-1)), 1e-3);
+        assert_int_equal(chain_answer_leaves_modes(a), is_lower);
+        bench_free(&b);
+    }
+}
+
 static void verdicts(void **state)
 {
     (void)state;
@@ -538,6 +568,8 @@ static void verdicts(void **state)
          1},
         {good, {.overlap = 0.001, .ratio_k = 0.2}, false, true, false, 1},
         {good, {.overlap = 0.5, .ratio_k = 0.9}, false, false, false, 1},
+        {good, {.overlap = 0.5, .ratio_k = 0.2, .other_modes = 0.06}, false, false, false, 1},
+        {good, {.overlap = 0.5, .ratio_k = 0.2, .other_modes = 0.04}, true, true, true, 1},
         {good,
          {.overlap = 0.5, .forward = 1, .forward_error = 0.1, .tree_error = 0.1},
          false,
@@ -571,6 +603,7 @@ int main(void)
         cmocka_unit_test(a_stop_ends_the_piece),
         cmocka_unit_test(trees_far_from_the_posterior),
         cmocka_unit_test(states_are_thinned),
+        cmocka_unit_test(other_modes_are_seen),
         cmocka_unit_test(verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -420,6 +420,48 @@ static int draw_lengths(chain_answer *a, const interrupt *stop)
     return status;
 }
 
+/* The share of a tree that is in another mode of its lengths, whose g differs by `gap`. */
+static double left_out(double gap, double least)
+{
+    return fabs(gap) < least || isnan(gap) ? 0 : 1 / (1 + exp(-gap));
+}
+
+/* Chains take lengths from one tree to the next, and with them the mode. A tree has others if a fit
+ * that begins with equal lengths ends elsewhere: fits some of the trees that were picked so. */
+static int look_for_modes(chain_answer *a, const interrupt *stop)
+{
+    const size_t edges = (size_t)a->chains->problem->n_edges;
+    const size_t most = (size_t)a->set.answer.refitted, n = a->next < most ? a->next : most;
+    evidence_job *job = mem_zeros(n + 1, sizeof *job);
+    double *length = mem_zeros(n * edges + 1, sizeof *length), mean = 0, sum = 0;
+    int done = 0;
+    for (size_t e = 0; e < edges; e++)
+        mean += a->chains->guess_length[e] / (double)edges;
+    for (size_t i = 0; length && i < n * edges; i++)
+        length[i] = mean;
+    for (size_t i = 0; job && length && i < n; i++)
+        job[i] = (evidence_job){.decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision,
+                                .length = length + i * edges,
+                                .tolerance = a->set.answer.tolerance,
+                                .shape = EVIDENCE_DIAGONAL};
+    const int status = job && length ? ART_OK : ART_ERR_NOMEM;
+    if (!status)
+        done = evidence_batch_run(a->chains->team, job, (int)n, stop);
+    for (int i = 0; i < done; i++)
+        if (!job[i].status)
+            sum += left_out(job[i].laplace - chain_answer_tree(a, (size_t)a->pick[i].tree).laplace,
+                            a->set.answer.mode_gap);
+    a->other_modes = done ? sum / done : 0;
+    free(job);
+    free(length);
+    return status;
+}
+
+bool chain_answer_leaves_modes(const chain_answer *a)
+{
+    return a->other_modes > a->set.judgement.other_modes;
+}
+
 int chain_answer_advance(chain_answer *a, const interrupt *stop)
 {
     bool enough = false;
@@ -435,8 +477,10 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
         if (a->next < a->n_picks)
             status = draw_lengths(a, stop);
         a->end_lengths |= interrupt_is_due(stop);
-        if (a->next == a->n_picks || (a->end_lengths && a->next > 0))
+        if (!status && (a->next == a->n_picks || (a->end_lengths && a->next > 0))) {
+            status = look_for_modes(a, stop);
             a->stage = CHAIN_ANSWER_DONE;
+        }
         return status;
     case CHAIN_ANSWER_DONE:
         break;
@@ -469,6 +513,7 @@ static void pick_fields(chain_answer *a, saved_state *s)
     for (size_t i = 0; ratio && i < a->next; i++)
         a->pick[i].log_ratio = ratio[i];
     state_log_mean(s, "ratio", &a->ratio);
+    state_f64(s, "other_modes", &a->other_modes);
     posterior_fields(&a->posterior, s);
 }
 

@@ -60,7 +60,9 @@ typedef struct chain_answer {
     /* The trees that were picked, in random order. */
     picked_tree *pick;
     size_t n_picks, next;
-    log_mean ratio; /* of u, each pick once */
+    log_mean ratio;     /* of u, each pick once */
+    double other_modes; /* share of these trees in modes of their lengths that are left out; 0 if it
+                           is not known */
     int64_t failed;
     posterior posterior;
 } chain_answer;
@@ -77,6 +79,7 @@ typedef struct chain_check {
     double overlap;       /* of density and posterior */
     double tree_error;    /* standard error of the log of the sum of exp g */
     double ratio_error;   /* of the mean of u */
+    double other_modes;   /* as in chain_answer */
 } chain_check;
 
 /* Draws of a pass: fewer with many taxa. */
@@ -116,6 +119,9 @@ double chain_answer_error(const chain_answer *a);
 /* Pareto k of the estimates u of the trees that were picked; NaN if memory is short. O(picks log
  * picks). */
 double chain_answer_pareto(const chain_answer *a);
+
+/* Whether too much of the posterior is in modes of branch lengths that were left out. */
+bool chain_answer_leaves_modes(const chain_answer *a);
 
 int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check);
 

@@ -38,6 +38,20 @@ void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *
             check->forward, fabs(check->forward) / error);
 }
 
+/* Modes of branch lengths that were left out. */
+static void judge_modes(verdict *v, const chain_check *check, const chain_judgement *set)
+{
+    if (check->other_modes <= set->other_modes)
+        return;
+    verdict_warn(v, true,
+                 "The branch lengths of many trees can be explained in more than one way, and the "
+                 "chains know only one of them: about %.0f %% of the posterior is left out. "
+                 "Probabilities of splits and the log marginal likelihood may be off. Allow more "
+                 "time: chains that draw branch lengths too can follow then.",
+                 100 * check->other_modes);
+    v->has_evidence_error = false;
+}
+
 /* What the log marginal likelihood is worth. */
 static void judge_evidence(verdict *v, const chain_check *check, const chain_judgement *set)
 {
@@ -96,11 +110,18 @@ bool chains_are_good(const chain_round *last, const chain_judgement *set)
 }
 
 void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
-                   const collapsed_settings *set)
+                   const collapsed_settings *set, bool leaves_modes)
 {
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
-    if (isfinite(e->log_evidence))
+    if (isfinite(e->log_evidence) && leaves_modes)
+        verdict_warn(
+            v, false,
+            "The log marginal likelihood has no error bar, and is probably too low: the branch "
+            "lengths of many trees can be explained in more than one way, of which it has only "
+            "one. Probabilities of splits, branch lengths and parameters do not need it: they are "
+            "those of the chains.");
+    else if (isfinite(e->log_evidence))
         verdict_warn(
             v, false,
             "The log marginal likelihood has no error bar, and may be too low: much of the "
@@ -123,6 +144,7 @@ void chain_verdict(verdict *v, const chain_check *check, const chain_round *last
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
     judge_evidence(v, check, &set->judgement);
+    judge_modes(v, check, &set->judgement);
     if (e->failed)
         verdict_warn(v, false,
                      "For some draws no mode of the branch lengths was found; their weight is 0.");

@@ -12,15 +12,16 @@ void chain_verdict(verdict *v, const chain_check *check, const chain_round *last
                    const collapsed_settings *set, bool is_cut);
 
 /* Judges chains over topologies with their lengths by their last round. v is initialised; e may
- * have an estimate of the evidence from elsewhere, with its Pareto k. */
+ * have an estimate of the evidence from elsewhere, with its Pareto k; leaves_modes: of one mode of
+ * the branch lengths where trees have several. */
 void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
-                   const collapsed_settings *set);
+                   const collapsed_settings *set, bool leaves_modes);
 
-/* What chains with lengths showed that were to help where a table cannot be relied on, and could
- * not. */
 /* Whether chains and independent draws of the density tell the same sum over all trees. */
 void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set);
 
+/* What chains with lengths showed that were to help where a table cannot be relied on, and could
+ * not. */
 void failed_joint_verdict(verdict *v, const chain_round *last);
 
 /* Whether chains agree and are worth enough by their last round. */

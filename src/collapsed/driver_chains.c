@@ -102,7 +102,8 @@ static bool lengths_failed(const collapsed_run *c)
         !chains_are_good(chain_rounds_last(&c->chains->rounds), &c->set.judgement))
         return false;
     const double k = chain_answer_pareto(c->answer);
-    return k >= c->set.joint.pareto_k && k < HUGE_VAL; /* of too few it says nothing */
+    return chain_answer_leaves_modes(c->answer) ||
+           (k >= c->set.joint.pareto_k && k < HUGE_VAL); /* of too few it says nothing */
 }
 
 bool driver_needs_joint(const collapsed_run *c)
@@ -299,7 +300,8 @@ static int finish_joint(collapsed_run *c, answer *out)
         status = add_table(c, out);
     if (!status && c->answer)
         status = add_chains(c, out);
-    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set);
+    joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set,
+                  c->answer && chain_answer_leaves_modes(c->answer));
     return status;
 }
 

@@ -41,11 +41,12 @@ static void joint_words(char text[RUN_WORDS], const rounds *r, posterior_way way
             "topologies with their branch lengths sample the posterior. The marginal "
             "likelihood will have no error bar.");
     else if (way == WAY_CHAINS_THEN_JOINT)
-        snprintf(text, RUN_WORDS,
-                 "The weights of the branch lengths that were drawn are too uneven (they, or the "
-                 "parameters, are far from a normal distribution), so Markov chains over "
-                 "topologies with their branch lengths sample the posterior. The marginal "
-                 "likelihood will have no error bar.");
+        snprintf(
+            text, RUN_WORDS,
+            "Branch lengths cannot be integrated out well here (the weights of those that were "
+            "drawn are too uneven, or the lengths of many trees can be explained in more than "
+            "one way), so Markov chains over topologies with their branch lengths sample the "
+            "posterior. The marginal likelihood will have no error bar.");
     else if (n_taxa > r->set.joint.taxa)
         snprintf(text, RUN_WORDS,
                  "%d taxa are too many for integrating out branch lengths (more than %d), so %s",

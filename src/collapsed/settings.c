@@ -178,6 +178,8 @@ static const chain_answer_settings ANSWER = {
     .length_draws = 48,
     .full_taxa = 200,
     .tolerance = BRANCH_TOLERANCE,
+    .refitted = 64,
+    .mode_gap = 0.5,
     .late_draws = 2,
     .late_lengths = 2,
 };
@@ -190,6 +192,7 @@ static const chain_judgement JUDGEMENT = {
     .missing = 0.01,
     .errors = 4,
     .least_difference = 0.01,
+    .other_modes = 0.05,
 };
 
 static const limit_settings LIMIT = {

@@ -260,6 +260,9 @@ typedef struct chain_answer_settings {
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
     double tolerance;    /* nats, of the modes */
+    int refitted;        /* trees whose lengths are fitted from a start of their own as well, to see
+                            whether they have other modes .. */
+    double mode_gap;     /* .. which they are if g differs by so much, in nats */
     /* However late it is: */
     int late_draws;   /* of trees: there is no bridge with fewer */
     int late_lengths; /* trees whose lengths are drawn: one on each of two cores */
@@ -276,6 +279,8 @@ typedef struct chain_judgement {
         missing; /* share of the posterior in peaks that climbs have probably not found: at most */
     double errors;           /* standard errors by which chains and draws may differ .. */
     double least_difference; /* .. if it is more than so many nats: both may be exact */
+    double other_modes; /* share of the posterior in modes of branch lengths that were left out:
+                           at most */
 } chain_judgement;
 
 /* How a time limit is divided (of the program). */
