@@ -426,40 +426,55 @@ static double left_out(double gap, double least)
     return fabs(gap) < least || isnan(gap) ? 0 : 1 / (1 + exp(-gap));
 }
 
+/* How many of the trees that were picked are looked at. */
+static size_t to_look_at(const chain_answer *a)
+{
+    const size_t most = (size_t)a->set.answer.refitted;
+    return a->n_picks < most ? a->n_picks : most;
+}
+
 /* Chains take lengths from one tree to the next, and with them the mode. A tree has others if a fit
- * that begins with equal lengths ends elsewhere: fits some of the trees that were picked so. */
+ * that begins with equal lengths ends elsewhere. A piece of trees is fitted so. */
 static int look_for_modes(chain_answer *a, const interrupt *stop)
 {
     const size_t edges = (size_t)a->chains->problem->n_edges;
-    const size_t most = (size_t)a->set.answer.refitted, n = a->next < most ? a->next : most;
-    evidence_job *job = mem_zeros(n + 1, sizeof *job);
-    double *length = mem_zeros(n * edges + 1, sizeof *length), mean = 0, sum = 0;
+    const size_t count = chunk_size(a, to_look_at(a) - a->looked);
+    const picked_tree *pick = a->pick + a->looked;
+    evidence_job *job = mem_zeros(count, sizeof *job);
+    double *length = mem_zeros(count * edges, sizeof *length), mean = 0;
+    const int status = job && length ? ART_OK : ART_ERR_NOMEM;
     int done = 0;
     for (size_t e = 0; e < edges; e++)
         mean += a->chains->guess_length[e] / (double)edges;
-    for (size_t i = 0; length && i < n * edges; i++)
-        length[i] = mean;
-    for (size_t i = 0; job && length && i < n; i++)
-        job[i] = (evidence_job){.decision = chain_answer_tree(a, (size_t)a->pick[i].tree).decision,
+    for (size_t i = 0; i < count && !status; i++) {
+        for (size_t e = 0; e < edges; e++)
+            length[i * edges + e] = mean;
+        job[i] = (evidence_job){.decision = chain_answer_tree(a, (size_t)pick[i].tree).decision,
                                 .length = length + i * edges,
                                 .tolerance = a->set.answer.tolerance,
                                 .shape = EVIDENCE_DIAGONAL};
-    const int status = job && length ? ART_OK : ART_ERR_NOMEM;
+    }
     if (!status)
-        done = evidence_batch_run(a->chains->team, job, (int)n, stop);
+        done = evidence_batch_run(a->chains->team, job, (int)count, stop);
     for (int i = 0; i < done; i++)
         if (!job[i].status)
-            sum += left_out(job[i].laplace - chain_answer_tree(a, (size_t)a->pick[i].tree).laplace,
-                            a->set.answer.mode_gap);
-    a->other_modes = done ? sum / done : 0;
+            a->left_out +=
+                left_out(job[i].laplace - chain_answer_tree(a, (size_t)pick[i].tree).laplace,
+                         a->set.answer.mode_gap);
+    a->looked += (size_t)done;
     free(job);
     free(length);
     return status;
 }
 
+double chain_answer_other_modes(const chain_answer *a)
+{
+    return a->looked ? a->left_out / (double)a->looked : 0;
+}
+
 bool chain_answer_leaves_modes(const chain_answer *a)
 {
-    return a->other_modes > a->set.judgement.other_modes;
+    return chain_answer_other_modes(a) > a->set.judgement.other_modes;
 }
 
 int chain_answer_advance(chain_answer *a, const interrupt *stop)
@@ -474,13 +489,13 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
             status = is_enough(a, &enough);
         return status || !(enough || a->end_draws) ? status : begin_lengths(a);
     case CHAIN_ANSWER_LENGTHS:
-        if (a->next < a->n_picks)
+        if (a->looked < to_look_at(a) && !a->end_lengths) /* first: what is late is cut */
+            status = look_for_modes(a, stop);
+        else if (a->next < a->n_picks)
             status = draw_lengths(a, stop);
         a->end_lengths |= interrupt_is_due(stop);
-        if (!status && (a->next == a->n_picks || (a->end_lengths && a->next > 0))) {
-            status = look_for_modes(a, stop);
+        if (a->next == a->n_picks || (a->end_lengths && a->next > 0))
             a->stage = CHAIN_ANSWER_DONE;
-        }
         return status;
     case CHAIN_ANSWER_DONE:
         break;
@@ -513,7 +528,10 @@ static void pick_fields(chain_answer *a, saved_state *s)
     for (size_t i = 0; ratio && i < a->next; i++)
         a->pick[i].log_ratio = ratio[i];
     state_log_mean(s, "ratio", &a->ratio);
-    state_f64(s, "other_modes", &a->other_modes);
+    int64_t looked = (int64_t)a->looked;
+    state_i64_in(s, "looked", &looked, 0, (int64_t)to_look_at(a));
+    a->looked = (size_t)looked;
+    state_f64(s, "left_out", &a->left_out);
     posterior_fields(&a->posterior, s);
 }
 

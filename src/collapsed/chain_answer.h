@@ -60,9 +60,9 @@ typedef struct chain_answer {
     /* The trees that were picked, in random order. */
     picked_tree *pick;
     size_t n_picks, next;
-    log_mean ratio;     /* of u, each pick once */
-    double other_modes; /* share of these trees in modes of their lengths that are left out; 0 if it
-                           is not known */
+    log_mean ratio; /* of u, each pick once */
+    size_t looked;  /* trees, the first of these, whose lengths were fitted from another start .. */
+    double left_out; /* .. and the sum of their shares that are in modes that were left out */
     int64_t failed;
     posterior posterior;
 } chain_answer;
@@ -79,7 +79,7 @@ typedef struct chain_check {
     double overlap;       /* of density and posterior */
     double tree_error;    /* standard error of the log of the sum of exp g */
     double ratio_error;   /* of the mean of u */
-    double other_modes;   /* as in chain_answer */
+    double other_modes;   /* chain_answer_other_modes */
 } chain_check;
 
 /* Draws of a pass: fewer with many taxa. */
@@ -120,7 +120,9 @@ double chain_answer_error(const chain_answer *a);
  * picks). */
 double chain_answer_pareto(const chain_answer *a);
 
-/* Whether too much of the posterior is in modes of branch lengths that were left out. */
+/* The share of the posterior in modes of branch lengths that were left out, 0 if it is not known,
+ * and whether it is too much. */
+double chain_answer_other_modes(const chain_answer *a);
 bool chain_answer_leaves_modes(const chain_answer *a);
 
 int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check);
