@@ -522,15 +522,14 @@ static void other_modes_are_seen(void **state)
         double drawn = 0;
         for (size_t i = 0; i < a->n_draws; i++)
             a->laplace[i] -= is_lower;
-        for (int i = 0; i < set.answer.refitted; i++)
+        for (int i = 0; i < set.modes.trees; i++)
             drawn += (size_t)a->pick[i].tree < a->n_draws;
         while (advance(&b))
             continue;
         assert_true(drawn > 10);
-        assert_int_equal(a->looked, set.answer.refitted);
-        check_near(chain_answer_other_modes(a),
-                   is_lower * drawn / set.answer.refitted / (1 + exp(-1)), 1e-3);
-        assert_int_equal(chain_answer_leaves_modes(a), is_lower);
+        assert_int_equal(a->modes.looked, set.modes.trees);
+        check_near(other_modes_share(&a->modes), is_lower * drawn / set.modes.trees / (1 + exp(-1)),
+                   1e-3);
         bench_free(&b);
     }
 }

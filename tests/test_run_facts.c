@@ -301,6 +301,30 @@ static void the_table_hands_over(void **state)
     story_free(&s);
 }
 
+/* .. as does one whose trees have other modes of their branch lengths .. */
+static void other_modes_hand_over(void **state)
+{
+    (void)state;
+    story s;
+    infer_settings plan = doubtful();
+    plan.collapsed.joint.pareto_k = HUGE_VAL;
+    plan.collapsed.modes.gap = 0; /* whatever is found is another mode, and holds a half */
+    tell(&s, &plan, FEW);
+    const verdict *v = &s.found.evaluation.verdict;
+    assert_string_equal(word(&s, "way"), "chains with branch lengths");
+    expect(s.said, "the lengths of many trees can be explained in more than one way");
+    check_near(number(&s, "other_modes_share"), 0.6, 0.1);
+    assert_true(v->converged && !v->has_evidence_error && v->n_warnings == 1);
+    expect(v->warning[0], "the branch lengths of many trees can be explained in more than one way");
+    story_free(&s);
+    plan.collapsed.joint.rounds.first_blocks = 8; /* chains that cannot agree */
+    tell(&s, &plan, FEW);
+    assert_string_equal(word(&s, "way"), "table");
+    assert_false(v->converged);
+    expect(v->warning[0], "The branch lengths of many trees can be explained in more than one way");
+    story_free(&s);
+}
+
 /* .. also after being saved and loaded while these run .. */
 static void check_saved(const infer_settings *plan, const char *sequences, const char *until)
 {
@@ -485,6 +509,7 @@ int main(void)
         in_scratch_folder(the_way_of_chains_with_lengths),
         in_scratch_folder(chains_hand_over),
         in_scratch_folder(the_table_hands_over),
+        in_scratch_folder(other_modes_hand_over),
         in_scratch_folder(saved_after_the_table),
         in_scratch_folder(chains_hand_over_after_their_answer),
         in_scratch_folder(saved_after_other_chains),

@@ -39,6 +39,7 @@ enum rng_purpose {
     RNG_PARSIMONY = 23,   /* a round of a start of the search under parsimony */
     RNG_AVERAGE = 24,     /* the order of rows of an average over models */
     RNG_SIGNS = 25,       /* places around a mode of branch lengths */
+    RNG_MODES = 26,       /* branch lengths from which a search for other modes starts */
 };
 
 typedef struct rng {

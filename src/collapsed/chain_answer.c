@@ -420,61 +420,27 @@ static int draw_lengths(chain_answer *a, const interrupt *stop)
     return status;
 }
 
-/* The share of a tree that is in another mode of its lengths, whose g differs by `gap`. */
-static double left_out(double gap, double least)
-{
-    return fabs(gap) < least || isnan(gap) ? 0 : 1 / (1 + exp(-gap));
-}
-
 /* How many of the trees that were picked are looked at. */
 static size_t to_look_at(const chain_answer *a)
 {
-    const size_t most = (size_t)a->set.answer.refitted;
+    const mode_settings *set = &a->set.modes;
+    const size_t most = (size_t)affordable(a, set->trees, set->least_trees);
     return a->n_picks < most ? a->n_picks : most;
 }
 
-/* Chains take lengths from one tree to the next, and with them the mode. A tree has others if a fit
- * that begins with equal lengths ends elsewhere. A piece of trees is fitted so. */
 static int look_for_modes(chain_answer *a, const interrupt *stop)
 {
     const size_t edges = (size_t)a->chains->problem->n_edges;
-    const size_t count = chunk_size(a, to_look_at(a) - a->looked);
-    const picked_tree *pick = a->pick + a->looked;
-    evidence_job *job = mem_zeros(count, sizeof *job);
-    double *length = mem_zeros(count * edges, sizeof *length), mean = 0;
-    const int status = job && length ? ART_OK : ART_ERR_NOMEM;
-    int done = 0;
-    for (size_t e = 0; e < edges; e++)
-        mean += a->chains->guess_length[e] / (double)edges;
-    for (size_t i = 0; i < count && !status; i++) {
-        for (size_t e = 0; e < edges; e++)
-            length[i * edges + e] = mean;
-        job[i] = (evidence_job){.decision = chain_answer_tree(a, (size_t)pick[i].tree).decision,
-                                .length = length + i * edges,
-                                .tolerance = a->set.answer.tolerance,
-                                .shape = EVIDENCE_DIAGONAL};
+    const size_t count = chunk_size(a, to_look_at(a) - a->modes.looked);
+    const picked_tree *pick = a->pick + a->modes.looked;
+    const mode_starts start = {a->set.modes, a->set.seed, edges,
+                               mean_length(a->chains->guess_length, edges)};
+    known_mode known[CHUNK];
+    for (size_t i = 0; i < count; i++) {
+        const pooled_tree t = chain_answer_tree(a, (size_t)pick[i].tree);
+        known[i] = (known_mode){t.decision, t.laplace};
     }
-    if (!status)
-        done = evidence_batch_run(a->chains->team, job, (int)count, stop);
-    for (int i = 0; i < done; i++)
-        if (!job[i].status)
-            a->left_out +=
-                left_out(job[i].laplace - chain_answer_tree(a, (size_t)pick[i].tree).laplace,
-                         a->set.answer.mode_gap);
-    a->looked += (size_t)done;
-    free(job);
-    free(length);
-    return status;
-}
-
-double chain_answer_other_modes(const chain_answer *a)
-{
-    return a->looked ? a->left_out / (double)a->looked : 0;
-}
-
-bool chain_answer_leaves_modes(const chain_answer *a)
-{
-    return chain_answer_other_modes(a) > a->set.judgement.other_modes;
+    return other_modes_look(&a->modes, a->chains->team, known, count, &start, stop);
 }
 
 int chain_answer_advance(chain_answer *a, const interrupt *stop)
@@ -489,7 +455,7 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
             status = is_enough(a, &enough);
         return status || !(enough || a->end_draws) ? status : begin_lengths(a);
     case CHAIN_ANSWER_LENGTHS:
-        if (a->looked < to_look_at(a) && !a->end_lengths) /* first: what is late is cut */
+        if (a->modes.looked < to_look_at(a) && !a->end_lengths) /* first: what is late is cut */
             status = look_for_modes(a, stop);
         else if (a->next < a->n_picks)
             status = draw_lengths(a, stop);
@@ -528,10 +494,7 @@ static void pick_fields(chain_answer *a, saved_state *s)
     for (size_t i = 0; ratio && i < a->next; i++)
         a->pick[i].log_ratio = ratio[i];
     state_log_mean(s, "ratio", &a->ratio);
-    int64_t looked = (int64_t)a->looked;
-    state_i64_in(s, "looked", &looked, 0, (int64_t)to_look_at(a));
-    a->looked = (size_t)looked;
-    state_f64(s, "left_out", &a->left_out);
+    other_modes_fields(&a->modes, to_look_at(a), s);
     posterior_fields(&a->posterior, s);
 }
 

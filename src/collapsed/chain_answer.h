@@ -25,6 +25,7 @@
 #define COLLAPSED_CHAIN_ANSWER_H
 
 #include "collapsed/chain_stage.h"
+#include "collapsed/other_modes.h"
 #include "results/posterior.h"
 #include "train/evidence.h"
 
@@ -60,9 +61,8 @@ typedef struct chain_answer {
     /* The trees that were picked, in random order. */
     picked_tree *pick;
     size_t n_picks, next;
-    log_mean ratio; /* of u, each pick once */
-    size_t looked;  /* trees, the first of these, whose lengths were fitted from another start .. */
-    double left_out; /* .. and the sum of their shares that are in modes that were left out */
+    log_mean ratio;    /* of u, each pick once */
+    other_modes modes; /* of the first of them */
     int64_t failed;
     posterior posterior;
 } chain_answer;
@@ -79,7 +79,7 @@ typedef struct chain_check {
     double overlap;       /* of density and posterior */
     double tree_error;    /* standard error of the log of the sum of exp g */
     double ratio_error;   /* of the mean of u */
-    double other_modes;   /* chain_answer_other_modes */
+    double other_modes;   /* share of the posterior in modes that were left out */
 } chain_check;
 
 /* Draws of a pass: fewer with many taxa. */
@@ -119,11 +119,6 @@ double chain_answer_error(const chain_answer *a);
 /* Pareto k of the estimates u of the trees that were picked; NaN if memory is short. O(picks log
  * picks). */
 double chain_answer_pareto(const chain_answer *a);
-
-/* The share of the posterior in modes of branch lengths that were left out, 0 if it is not known,
- * and whether it is too much. */
-double chain_answer_other_modes(const chain_answer *a);
-bool chain_answer_leaves_modes(const chain_answer *a);
 
 int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check *check);
 

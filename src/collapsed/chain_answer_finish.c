@@ -169,7 +169,7 @@ static int summarise(evidence *e, chain_check *check, const chain_answer *a,
     check->tree_error = a->bridge.error;
     check->overlap = a->bridge.overlap;
     check->ratio_error = ratio->error;
-    check->other_modes = chain_answer_other_modes(a);
+    check->other_modes = other_modes_share(&a->modes);
     const double error = hypot(check->tree_error, ratio->error);
     *e = (evidence){
         .log_evidence =

@@ -38,18 +38,16 @@ void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *
             check->forward, fabs(check->forward) / error);
 }
 
-/* Modes of branch lengths that were left out. */
-static void judge_modes(verdict *v, const chain_check *check, const chain_judgement *set)
+void modes_verdict(verdict *v, double left_out, const mode_settings *set)
 {
-    if (check->other_modes <= set->other_modes)
+    if (left_out <= set->left_out)
         return;
     verdict_warn(v, true,
-                 "The branch lengths of many trees can be explained in more than one way, and the "
-                 "chains know only one of them: about %.0f %% of the posterior is left out. "
+                 "The branch lengths of many trees can be explained in more than one way, and only "
+                 "one of them is known: about %.0f %% of the posterior is left out. "
                  "Probabilities of splits and the log marginal likelihood may be off. Allow more "
                  "time: chains that draw branch lengths too can follow then.",
-                 100 * check->other_modes);
-    v->has_evidence_error = false;
+                 100 * left_out);
 }
 
 /* What the log marginal likelihood is worth. */
@@ -144,7 +142,7 @@ void chain_verdict(verdict *v, const chain_check *check, const chain_round *last
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
     judge_evidence(v, check, &set->judgement);
-    judge_modes(v, check, &set->judgement);
+    modes_verdict(v, check->other_modes, &set->modes);
     if (e->failed)
         verdict_warn(v, false,
                      "For some draws no mode of the branch lengths was found; their weight is 0.");

@@ -20,6 +20,10 @@ void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
 /* Whether chains and independent draws of the density tell the same sum over all trees. */
 void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set);
 
+/* Says that trees have modes of their branch lengths that were left out, if they hold too much of
+ * the posterior. */
+void modes_verdict(verdict *v, double left_out, const mode_settings *set);
+
 /* What chains with lengths showed that were to help where a table cannot be relied on, and could
  * not. */
 void failed_joint_verdict(verdict *v, const chain_round *last);

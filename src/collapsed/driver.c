@@ -6,6 +6,7 @@
 #include "collapsed/chain_verdict.h"
 #include "collapsed/driver_parts.h"
 #include "collapsed/run_facts.h"
+#include "io/json_number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -268,6 +269,7 @@ static int finish_table(collapsed_run *c, answer *out)
     out->evidence.cut = c->is_cut && !criteria_hold;
     verdict_of_evidence(&out->verdict, &out->evidence);
     driver_judge_climbs(&out->verdict, c);
+    modes_verdict(&out->verdict, driver_other_modes(c), &c->set.modes);
     if (c->joint)
         failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
     return status;
@@ -288,7 +290,13 @@ json_t *collapsed_run_facts(const run *r, const answer *found)
 {
     const collapsed_run *c = (const collapsed_run *)r;
     const posterior_way way = way_of(c);
-    return way == WAY_TABLE    ? table_facts(c->rounds, found)
-           : way == WAY_CHAINS ? chain_facts(c->rounds, c->chains, &c->check, found)
-                               : joint_facts(c->rounds, way, c->joint, found);
+    json_t *out = way == WAY_TABLE    ? table_facts(c->rounds, found)
+                  : way == WAY_CHAINS ? chain_facts(c->rounds, c->chains, &c->check, found)
+                                      : joint_facts(c->rounds, way, c->joint, found);
+    if (out && (c->final || c->answer) &&
+        json_set_number(out, "other_modes_share", driver_other_modes(c))) {
+        json_decref(out);
+        out = NULL;
+    }
+    return out;
 }

@@ -102,7 +102,7 @@ static bool lengths_failed(const collapsed_run *c)
         !chains_are_good(chain_rounds_last(&c->chains->rounds), &c->set.judgement))
         return false;
     const double k = chain_answer_pareto(c->answer);
-    return chain_answer_leaves_modes(c->answer) ||
+    return other_modes_share(&c->answer->modes) > c->set.modes.left_out ||
            (k >= c->set.joint.pareto_k && k < HUGE_VAL); /* of too few it says nothing */
 }
 
@@ -292,6 +292,13 @@ static int add_chains(collapsed_run *c, answer *out)
     return status;
 }
 
+double driver_other_modes(const collapsed_run *c)
+{
+    return c->final    ? other_modes_share(&c->final->modes)
+           : c->answer ? other_modes_share(&c->answer->modes)
+                       : 0;
+}
+
 static int finish_joint(collapsed_run *c, answer *out)
 {
     int status = joint_stage_finish(c->joint, c->problem.names, c->set.sampler.sample,
@@ -301,7 +308,7 @@ static int finish_joint(collapsed_run *c, answer *out)
     if (!status && c->answer)
         status = add_chains(c, out);
     joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set,
-                  c->answer && chain_answer_leaves_modes(c->answer));
+                  driver_other_modes(c) > c->set.modes.left_out);
     return status;
 }
 

@@ -75,6 +75,10 @@ int driver_finish_chains(collapsed_run *c, answer *out);
  * draws before them. */
 bool driver_joint_failed(const collapsed_run *c);
 
+/* The share of the posterior that lengths integrated out leave out, in other modes (other_modes.h).
+ */
+double driver_other_modes(const collapsed_run *c);
+
 /* Warns if peaks of weight that few climbs have found tell of others that none has (driver.c). */
 void driver_judge_climbs(verdict *v, const collapsed_run *c);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MODE_CHUNK = 8 }; /* trees that are looked at in a piece of work */
+
 double final_network_share(const rounds *c)
 {
     const double outside = c->n_rounds ? c->round[c->n_rounds - 1].spread : 0;
@@ -74,8 +76,71 @@ void final_sampling_finish_now(final_sampling *a)
 
 bool final_sampling_failed(const final_sampling *a)
 {
-    return tree_sampler_passes(a->sampler) >= a->set->final.doubtful_passes &&
-           tree_sampler_pareto(a->sampler) >= a->set->joint.pareto_k;
+    return other_modes_share(&a->modes) > a->set->modes.left_out ||
+           (tree_sampler_passes(a->sampler) >= a->set->final.doubtful_passes &&
+            tree_sampler_pareto(a->sampler) >= a->set->joint.pareto_k);
+}
+
+static size_t to_look_at(const final_sampling *a)
+{
+    const mode_settings *set = &a->set->modes;
+    const affordable_settings limit = {a->set->affordable.taxa, (size_t)set->least_trees};
+    return affordable_trees(&limit, (size_t)set->trees, a->c->table.n_taxa, 2);
+}
+
+/* Number `first` to `first` + n - 1 of `count` trees of the table in proportion to their weight:
+ * one in each of equal steps of its sum. */
+static void pick_trees(size_t *pick, size_t first, size_t n, size_t count, const tree_table *t)
+{
+    const double all = tree_table_log_sum(t, 0, 0);
+    double sum = exp(t->log_evidence[0] - all);
+    for (size_t i = 0, at = 0; i < n; i++) {
+        while (at + 1 < t->count && sum < ((double)(first + i) + 0.5) / (double)count)
+            sum += exp(t->log_evidence[++at] - all);
+        pick[i] = at;
+    }
+}
+
+/* What the table knows of trees. Of many it has an approximate g only, so that their lengths are
+ * fitted from those that it has. */
+static void fit_known(known_mode *known, double *length, const size_t *pick, size_t n,
+                      const final_sampling *a)
+{
+    const tree_table *t = &a->c->table;
+    evidence_job job[MODE_CHUNK];
+    for (size_t i = 0; i < n; i++) {
+        tree_table_lengths(length + i * t->n_edges, t, pick[i]);
+        job[i] = (evidence_job){.decision = tree_table_decision(t, pick[i]),
+                                .length = length + i * t->n_edges,
+                                .tolerance = a->set->modes.tolerance,
+                                .shape = EVIDENCE_DIAGONAL};
+    }
+    evidence_batch_run(a->c->team, job, (int)n, NULL);
+    for (size_t i = 0; i < n; i++)
+        known[i] = (known_mode){job[i].decision, job[i].status ? -HUGE_VAL : job[i].laplace};
+}
+
+/* A piece of the trees. */
+static int look_for_modes(final_sampling *a)
+{
+    const tree_table *t = &a->c->table;
+    const size_t count = to_look_at(a), first = a->modes.looked;
+    const size_t n = count - first < MODE_CHUNK ? count - first : MODE_CHUNK;
+    size_t pick[MODE_CHUNK];
+    known_mode known[MODE_CHUNK];
+    double *length = mem_zeros(MODE_CHUNK * t->n_edges, sizeof *length);
+    if (!length)
+        return ART_ERR_NOMEM;
+    tree_table_lengths(length, t, (size_t)tree_table_best(t));
+    const mode_starts start = {a->set->modes, a->set->seed, t->n_edges,
+                               mean_length(length, t->n_edges)};
+    pick_trees(pick, first, n, count, t);
+    fit_known(known, length, pick, n, a);
+    const int status = other_modes_look(&a->modes, a->c->team, known, n, &start, NULL);
+    if (a->modes.looked == count || a->finish_now)
+        a->stage = FINAL_PASSES;
+    free(length);
+    return status;
 }
 
 /* An error that is small because the large weights have not been met yet is none; but there is an
@@ -144,6 +209,8 @@ static int fit_lengths(final_sampling *a, diag *d)
 int final_sampling_advance(final_sampling *a, diag *d)
 {
     switch (a->stage) {
+    case FINAL_MODES:
+        return look_for_modes(a);
     case FINAL_PASSES:
         return pass(a);
     case FINAL_LENGTHS:
@@ -158,6 +225,9 @@ int final_sampling_fields(final_sampling *a, saved_state *s)
 {
     bool fits_lengths = a->trainer && !a->finish_now;
     tree_sampler_fields(a->sampler, s);
+    other_modes_fields(&a->modes, to_look_at(a), s);
+    if (state_loaded(s))
+        a->stage = a->modes.looked < to_look_at(a) ? FINAL_MODES : FINAL_PASSES;
     state_bool(s, "final.fits_lengths", &fits_lengths);
     if (state_loaded(s) && fits_lengths && !is_over(a))
         state_refuse(s, "branch-length model fitted before the last pass");

@@ -1,6 +1,7 @@
-/* final_sampling.h: the final part of collapsed inference, after its rounds (rounds.h): passes of
- * the sampler (sampler.h) until the target standard error is reached; then the branch-length model,
- * which gives lengths to trees outside the table, is fitted to the draws of the last pass.
+/* final_sampling.h: the final part of collapsed inference, after its rounds (rounds.h): a look at
+ * other modes of branch lengths (other_modes.h); passes of the sampler (sampler.h) until the target
+ * standard error is reached; then the branch-length model, which gives lengths to trees outside the
+ * table, is fitted to the draws of the last pass.
  *
  *     final_sampling *a;
  *     status = final_sampling_create(&a, c, branches, &names);
@@ -14,6 +15,7 @@
 #ifndef COLLAPSED_FINAL_SAMPLING_H
 #define COLLAPSED_FINAL_SAMPLING_H
 
+#include "collapsed/other_modes.h"
 #include "collapsed/sampler.h"
 #include "density/branch_model.h"
 #include "results/verdict.h"
@@ -25,7 +27,12 @@ double final_network_share(const rounds *c);
 /* Trees that a pass will find the branch lengths of, at most, on the average. O(trees). */
 double final_pass_trees(const rounds *c);
 
-typedef enum final_stage { FINAL_PASSES, FINAL_LENGTHS, FINAL_DONE } final_stage;
+typedef enum final_stage {
+    FINAL_MODES,
+    FINAL_PASSES,
+    FINAL_LENGTHS,
+    FINAL_DONE,
+} final_stage;
 
 typedef struct final_sampling {
     rounds *c;
@@ -33,6 +40,7 @@ typedef struct final_sampling {
     const collapsed_settings *set; /* those of c */
     final_stage stage;
     bool finish_now;
+    other_modes modes;
     tree_sampler *sampler;
     task *fit; /* of branch lengths; NULL before, as the trainer */
     trainer *trainer;
@@ -59,8 +67,9 @@ int final_sampling_advance(final_sampling *a, diag *d);
  * object, after its table has been loaded. */
 int final_sampling_fields(final_sampling *a, saved_state *s);
 
-/* Whether, after enough passes to tell, the weights of the draws have so heavy a tail that chains
- * with branch lengths are to take over. O(draws log draws). */
+/* Whether chains with branch lengths are to take over: too much of the posterior is in other modes
+ * of branch lengths, or, after enough passes to tell, the weights of the draws have too heavy a
+ * tail. O(draws log draws). */
 bool final_sampling_failed(const final_sampling *a);
 
 /* The current pass or step will be the last. There is at least one of each. */

@@ -37,9 +37,10 @@ static void joint_words(char text[RUN_WORDS], const rounds *r, posterior_way way
         snprintf(
             text, RUN_WORDS,
             "The weights of the draws are too uneven (branch lengths or parameters are far from "
-            "a normal distribution, or trees are lacking in the table), so Markov chains over "
-            "topologies with their branch lengths sample the posterior. The marginal "
-            "likelihood will have no error bar.");
+            "a normal distribution, or trees are lacking in the table), or the lengths of many "
+            "trees can be explained in more than one way, so Markov chains over topologies with "
+            "their branch lengths sample the posterior. The marginal likelihood will have no error "
+            "bar.");
     else if (way == WAY_CHAINS_THEN_JOINT)
         snprintf(
             text, RUN_WORDS,

@@ -178,10 +178,16 @@ static const chain_answer_settings ANSWER = {
     .length_draws = 48,
     .full_taxa = 200,
     .tolerance = BRANCH_TOLERANCE,
-    .refitted = 64,
-    .mode_gap = 0.5,
     .late_draws = 2,
     .late_lengths = 2,
+};
+
+static const mode_settings MODES = {
+    .trees = 64,
+    .least_trees = 32,
+    .tolerance = BRANCH_TOLERANCE,
+    .gap = 0.5,
+    .left_out = 0.05,
 };
 
 static const chain_judgement JUDGEMENT = {
@@ -192,7 +198,6 @@ static const chain_judgement JUDGEMENT = {
     .missing = 0.01,
     .errors = 4,
     .least_difference = 0.01,
-    .other_modes = 0.05,
 };
 
 static const limit_settings LIMIT = {
@@ -224,6 +229,7 @@ collapsed_settings collapsed_defaults(uint64_t seed)
         .chains = chain_stage_defaults(),
         .joint = joint_stage_defaults(),
         .answer = ANSWER,
+        .modes = MODES,
         .judgement = JUDGEMENT,
         .limit = LIMIT,
     };

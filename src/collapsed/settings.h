@@ -260,13 +260,19 @@ typedef struct chain_answer_settings {
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
     double tolerance;    /* nats, of the modes */
-    int refitted;        /* trees whose lengths are fitted from a start of their own as well, to see
-                            whether they have other modes .. */
-    double mode_gap;     /* .. which they are if g differs by so much, in nats */
     /* However late it is: */
     int late_draws;   /* of trees: there is no bridge with fewer */
     int late_lengths; /* trees whose lengths are drawn: one on each of two cores */
 } chain_answer_settings;
+
+/* Whether trees have other modes of their branch lengths (other_modes.h). */
+typedef struct mode_settings {
+    int trees;        /* that are fitted from other starts, fewer with many taxa, .. */
+    int least_trees;  /* .. but not fewer than this */
+    double tolerance; /* nats, of the modes */
+    double gap;       /* modes are different if g differs by so much, in nats */
+    double left_out;  /* share of the posterior in modes that were left out: at most */
+} mode_settings;
 
 /* When the results of chains are not to be relied on (chain_verdict.h). Between these and the
  * customary values, which the report shows, errors are large but right. */
@@ -279,8 +285,6 @@ typedef struct chain_judgement {
         missing; /* share of the posterior in peaks that climbs have probably not found: at most */
     double errors;           /* standard errors by which chains and draws may differ .. */
     double least_difference; /* .. if it is more than so many nats: both may be exact */
-    double other_modes; /* share of the posterior in modes of branch lengths that were left out:
-                           at most */
 } chain_judgement;
 
 /* How a time limit is divided (of the program). */
@@ -311,6 +315,7 @@ typedef struct collapsed_settings {
     chain_stage_settings chains;
     joint_stage_settings joint;
     chain_answer_settings answer;
+    mode_settings modes;
     chain_judgement judgement;
     limit_settings limit;
 } collapsed_settings;
