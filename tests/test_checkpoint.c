@@ -189,7 +189,7 @@ static void another_format_is_refused(void **state)
     while (at + sizeof FORMAT < n && memcmp(bytes + at, FORMAT, sizeof FORMAT - 1) != 0)
         at++;
     assert_true(at + sizeof FORMAT < n);
-    bytes[at + sizeof FORMAT - 1] = '1';
+    bytes[at + sizeof FORMAT - 1] = '0'; /* no number begins so */
     spill(f.present, bytes, n);
     diag d;
     diag_init(&d);
