@@ -94,7 +94,7 @@ static int find_start(work *w)
     const int fits = search_climb(&s, &w->start, rng_at(w->seed, RNG_START, 0, 0), &scored, NULL);
     status = w->start.status;
     search_worker_free(&s);
-    printf("climb\t%.1f s, %d fits, g %.3f\n", seconds() - begin, fits, w->start.laplace);
+    printf("climb\t%.3f s, %d fits, g %.3f\n", seconds() - begin, fits, w->start.laplace);
     write_start(w);
     return status;
 }

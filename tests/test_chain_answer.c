@@ -577,6 +577,24 @@ static void verdicts(void **state)
          false,
          false,
          1},
+        {good, /* weights without a variance: too low says nothing .. */
+         {.overlap = 0.5, .forward = -1, .forward_error = 0.1, .tree_error = 0.1, .pareto_k = 0.6},
+         false,
+         true,
+         true,
+         1},
+        {good, /* .. too high does */
+         {.overlap = 0.5, .forward = 1, .forward_error = 0.1, .tree_error = 0.1, .pareto_k = 0.6},
+         false,
+         false,
+         false,
+         1},
+        {good,
+         {.overlap = 0.5, .forward = -1, .forward_error = 0.1, .tree_error = 0.1, .pareto_k = 0.4},
+         false,
+         false,
+         false,
+         1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         verdict v;

@@ -28,7 +28,8 @@ static void judge_chains(verdict *v, const chain_round *last, const chain_judgem
 void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set)
 {
     const double error = hypot(check->forward_error, check->tree_error);
-    if (check->overlap >= set->overlap && check->pareto_k < VERDICT_PARETO_K &&
+    const double most_k = check->forward < 0 ? set->finite_variance : VERDICT_PARETO_K;
+    if (check->overlap >= set->overlap && check->pareto_k < most_k &&
         fabs(check->forward) > fmax(set->errors * error, set->least_difference))
         verdict_warn(
             v, true,

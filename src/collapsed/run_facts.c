@@ -271,6 +271,9 @@ json_t *chain_facts(const rounds *r, const chain_stage *chains, const chain_chec
     const named number[] = {{"overlap", check->overlap},
                             {"effective_draws", check->draw_ess},
                             {"effective_states", check->state_ess},
+                            {"draws_log_difference", check->forward},
+                            {"draws_log_difference_se", check->forward_error},
+                            {"draws_pareto_k", check->pareto_k},
                             {"se_trees", check->tree_error},
                             {"se_lengths", check->ratio_error}};
     json_t *own = chains_json(chains->set.chains, &chains->rounds);

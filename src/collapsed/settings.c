@@ -198,6 +198,7 @@ static const chain_judgement JUDGEMENT = {
     .missing = 0.01,
     .errors = 4,
     .least_difference = 0.01,
+    .finite_variance = 0.5,
 };
 
 static const limit_settings LIMIT = {

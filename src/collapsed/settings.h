@@ -285,6 +285,8 @@ typedef struct chain_judgement {
         missing; /* share of the posterior in peaks that climbs have probably not found: at most */
     double errors;           /* standard errors by which chains and draws may differ .. */
     double least_difference; /* .. if it is more than so many nats: both may be exact */
+    double finite_variance;  /* Pareto k of the draws above which their mean may well be too low by
+                                more than its error says: then only a larger one is compared */
 } chain_judgement;
 
 /* How a time limit is divided (of the program). */
