@@ -134,6 +134,7 @@ typedef struct transitions {
     tree_chain *chain;
     const bench *b;
     chain_kind kind;
+    int radius;
     double *flow;        /* [trees][trees] */
     double worst_error;  /* of g of the states that were reached .. */
     double error;        /* .. and its mean, by the flow of the posterior */
@@ -154,7 +155,7 @@ static void from_state(transitions *x, int i, int32_t at, double weight)
         if (x->kind == CHAIN_INTERCHANGE)
             tree_chain_interchange(x->chain, &p, at, choose_next, &s);
         else
-            tree_chain_subtree(x->chain, &p, at, choose_next, &s);
+            tree_chain_subtree(x->chain, &p, at, x->radius, choose_next, &s);
         all += exp(p.log_forward);
         tree_chain_settle(x->chain, &p, 1);
         tree_chain_number(x->chain);
@@ -217,7 +218,7 @@ static void weigh_flows(transitions *x)
 static transitions all_transitions(bench *b, const chain_settings *set, chain_kind kind,
                                    double beta)
 {
-    transitions x = {.b = b, .kind = kind};
+    transitions x = {.b = b, .kind = kind, .radius = set->radius};
     x.flow = calloc((size_t)b->trees * (size_t)b->trees, sizeof *x.flow);
     assert_non_null(x.flow);
     check_status(tree_chain_create(&x.chain, &b->data, set));

@@ -215,6 +215,31 @@ static void the_way_of_chains(void **state)
     story_free(&s);
 }
 
+/* Chains know of other peaks only by the climbs: where few of these came near the best tree, what
+ * the chains say is not to be relied on. */
+static void few_climbs_near_the_top(void **state)
+{
+    (void)state;
+    infer_settings plan = quick();
+    plan.collapsed.route.expansions = 20;
+    plan.collapsed.search.missing = 0; /* nothing is few enough */
+    for (int is_fatal = 0; is_fatal < 2; is_fatal++) {
+        story s;
+        plan.collapsed.judgement.missing = is_fatal ? 0 : 1;
+        tell(&s, &plan, MANY);
+        const verdict *v = &s.found.evaluation.verdict;
+        assert_string_equal(word(&s, "way"), "chains");
+        assert_true(number(&s, "explore_found") > 1 &&
+                    number(&s, "explore_found") <= number(&s, "explore_starts"));
+        int at = 0;
+        while (at < v->n_warnings && !strstr(v->warning[at], "searches that began at random trees"))
+            at++;
+        assert_true(at < v->n_warnings);
+        assert_int_equal(at < v->n_fatal, is_fatal);
+        story_free(&s);
+    }
+}
+
 static void the_way_of_chains_with_lengths(void **state)
 {
     (void)state;
@@ -506,6 +531,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         in_scratch_folder(the_way_of_the_table),
         in_scratch_folder(the_way_of_chains),
+        in_scratch_folder(few_climbs_near_the_top),
         in_scratch_folder(the_way_of_chains_with_lengths),
         in_scratch_folder(chains_hand_over),
         in_scratch_folder(the_table_hands_over),

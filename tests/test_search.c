@@ -70,6 +70,32 @@ static void enumerate(double *laplace, const branch_posterior *data)
     branch_solver_free(s);
 }
 
+/* More climbs are made before anything else, as long as few of them have come near the best. */
+static void climbs_go_on_where_few_find_the_top(void **state)
+{
+    (void)state;
+    collapsed_settings set = collapsed_defaults(1);
+    set.search.starts = 10;
+    set.search.start_batch = 4;
+    set.search.most_starts = 30;
+    for (int few = 0; few < 2; few++) {
+        bench b;
+        int done = 0;
+        set.search.found_scale = few ? 1e-9 : 1e9; /* only the best counts, or all alike */
+        set.search.missing = few ? 0 : exp2(-9.5);
+        bench_init(&b, 12, 30, &set, 10000, 1);
+        while (!done && tree_search_counts(b.x)->expanded == 0)
+            check_status(tree_search_advance(b.x, &done));
+        const search_counts *n = tree_search_counts(b.x);
+        assert_in_range(n->starts, few ? 30 : 10, few ? 33 : 10);
+        assert_false(tree_search_wants_climbs(b.x));
+        if (!few)
+            check_near(tree_search_found(b.x), 10, 1e-6);
+        check_near(tree_search_unfound(b.x), exp2(-tree_search_found(b.x)), 0);
+        bench_free(&b);
+    }
+}
+
 /* Without a window everything is found, and every tree has the value that it has by itself. */
 static void everything_can_be_found(void **state)
 {
@@ -270,6 +296,7 @@ static void bad_settings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(climbs_go_on_where_few_find_the_top),
         cmocka_unit_test(everything_can_be_found),
         cmocka_unit_test(what_matters_is_found),
         cmocka_unit_test(threads_do_not_matter),

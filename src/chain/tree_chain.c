@@ -66,6 +66,8 @@ chain_settings chain_defaults(void)
         .walk = 0.2,
         .subtrees = 0.2,
         .radius = 5,
+        .far = 0.1,
+        .far_radius = 15,
         .tolerance = 1e-4,
         .block = 50,
         .local = 1,
@@ -77,15 +79,15 @@ chain_settings chain_defaults(void)
 size_t tree_chain_memory(const branch_posterior *p, const chain_settings *set)
 {
     const size_t nodes = (size_t)topology_nodes(p->n_taxa);
-    return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->radius) +
+    return branch_solver_memory(p) + local_fit_memory(p) + branch_moves_memory(p, set->far_radius) +
            length_guess_memory(p->n_taxa) + nodes * (4 * sizeof(double) + 4 * sizeof(int32_t));
 }
 
 int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_settings *set)
 {
     *out = NULL;
-    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || !(set->tolerance > 0) ||
-        !(set->near > 0) || (set->jump > 0 && !set->jumps.propose) ||
+    if (p->n_taxa < 4 || set->block < 1 || set->radius < 1 || set->far_radius < set->radius ||
+        !(set->tolerance > 0) || !(set->near > 0) || (set->jump > 0 && !set->jumps.propose) ||
         (set->redraw > 0 && !set->jumps.redraw))
         return ART_ERR_USAGE;
     tree_chain *c = mem_zeros(1, sizeof *c);
@@ -98,7 +100,7 @@ int tree_chain_create(tree_chain **out, const branch_posterior *p, const chain_s
     c->beta = 1;
     if ((status = branch_solver_create(&c->solver, p)) ||
         (status = local_fit_create(&c->fit, c->solver)) ||
-        (status = branch_moves_create(&c->moves, p, set->radius)) ||
+        (status = branch_moves_create(&c->moves, p, set->far_radius)) ||
         (status = length_guess_create(&c->guess, p->n_taxa)) ||
         (status = chain_state_init(&c->begin, p)))
         goto out;
@@ -222,12 +224,13 @@ static void visit_place(void *context, int32_t v, int32_t w, double score)
     c->probability[c->n_places++] = as_score(score);
 }
 
-static void score_places(tree_chain *c, int32_t v, int up)
+static void score_places(tree_chain *c, int32_t v, int up, int radius)
 {
     c->place[0] = 0;
     c->probability[0] = c->solver->laplace;
     c->n_places = 1;
-    local_fit_reach(c->fit, v, up, c->set.radius);
+    local_fit_reach(c->fit, v, up, radius);
+    branch_moves_reach(c->moves, radius, HUGE_VAL);
     branch_moves_places(c->moves, v, up, c->solver->laplace, visit_place, c);
     normalise(c->probability, c->n_places, c->beta);
 }
@@ -258,8 +261,8 @@ static void part_of(int32_t *v, int *up, const topology *t, int32_t part)
     }
 }
 
-void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_choose *choose,
-                        void *context)
+void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, int radius,
+                        chain_choose *choose, void *context)
 {
     branch_solver *s = c->solver;
     topology *t = &s->tree;
@@ -267,7 +270,7 @@ void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_
     int up;
     *out = (chain_proposal){0};
     part_of(&v, &up, t, part);
-    score_places(c, v, up);
+    score_places(c, v, up, radius);
     const int choice = choose(context, c->probability, c->n_places);
     out->log_forward = log(c->probability[choice]);
     if (choice == 0)
@@ -285,7 +288,7 @@ void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_
     out->log_ratio = -HUGE_VAL;
     if (refit(c) != ART_OK)
         return;
-    score_places(c, v, up);
+    score_places(c, v, up, radius);
     for (int i = 1; i < c->n_places; i++)
         if (c->place[i] == back)
             out->log_ratio = c->beta * (s->laplace - g) + log(c->probability[i]) - out->log_forward;
@@ -405,7 +408,8 @@ static int step(tree_chain *c, uint64_t seed, uint32_t chain, const interrupt *s
         changes = decide(c, &p, CHAIN_JUMP, &r);
     } else if (kind < c->set.jump + c->set.subtrees) {
         const uint32_t parts = 3 * (uint32_t)c->problem->n_taxa - 6;
-        tree_chain_subtree(c, &p, (int32_t)rng_below(&r, parts), choose_at_random, &r);
+        const int radius = rng_uniform(&r) < c->set.far ? c->set.far_radius : c->set.radius;
+        tree_chain_subtree(c, &p, (int32_t)rng_below(&r, parts), radius, choose_at_random, &r);
         changes = decide(c, &p, CHAIN_SUBTREE, &r);
     } else if (kind < c->set.jump + c->set.subtrees + c->set.redraw) {
         const int32_t n_taxa = c->problem->n_taxa;

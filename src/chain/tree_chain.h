@@ -84,7 +84,9 @@ typedef struct chain_settings {
     double subtrees;   /* share of steps that move a subtree */
     double jump;       /* share of steps that are jumps; 0 without a density */
     double redraw;     /* share of steps that draw a part again; 0 without a density */
-    int radius;        /* of subtree moves, in branches */
+    int radius;        /* of subtree moves, in branches .. */
+    double far;        /* .. but for this share of them: .. */
+    int far_radius;    /* .. the radius of these, at least the other */
     double tolerance;  /* nats: of fits of all branches */
     int block;         /* steps of a block */
     int local;         /* fits near a change, as above; else of all branches, the plain way */
@@ -93,8 +95,8 @@ typedef struct chain_settings {
     chain_jumps jumps; /* borrowed */
 } chain_settings;
 
-/* walk 0.2, subtrees 0.2, no jumps, radius 5, tolerance 1e-4, blocks of 50 steps, local fits
- * within 0.01 from 1 ring (measured: docs/chain.md). */
+/* walk 0.2, subtrees 0.2, no jumps, radius 5 and for a tenth of them 15, tolerance 1e-4, blocks of
+ * 50 steps, local fits within 0.01 from 1 ring (measured: docs/chain.md). */
 chain_settings chain_defaults(void);
 
 typedef enum chain_kind {
@@ -184,9 +186,9 @@ typedef struct chain_proposal {
 void tree_chain_interchange(tree_chain *c, chain_proposal *out, int32_t v, chain_choose *choose,
                             void *context);
 
-/* The part number 0 .. 3N - 7. */
-void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, chain_choose *choose,
-                        void *context);
+/* The part number 0 .. 3N - 7, over up to `radius` branches. */
+void tree_chain_subtree(tree_chain *c, chain_proposal *out, int32_t part, int radius,
+                        chain_choose *choose, void *context);
 
 /* A tree with its log q; the numbering is canonical. */
 void tree_chain_jump(tree_chain *c, chain_proposal *out, const int32_t *decision, double log_q);

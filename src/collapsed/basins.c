@@ -19,36 +19,76 @@ void peak_list_free(peak_list *p)
 {
     key_table_free(&p->trees);
     free(p->hits);
+    free(p->laplace);
     memset(p, 0, sizeof *p);
 }
 
-int peak_list_hit(peak_list *p, const int32_t *decision)
+int peak_list_hit(peak_list *p, const int32_t *decision, double laplace)
 {
     size_t at;
     const size_t before = p->trees.count;
-    int32_t *grown = mem_grow(p->hits, &p->room, before, sizeof *grown);
-    if (!grown)
+    int32_t *hits = mem_grow(p->hits, &p->room, before, sizeof *hits);
+    if (hits)
+        p->hits = hits;
+    double *grown = mem_grow(p->laplace, &p->laplace_room, before, sizeof *grown);
+    if (grown)
+        p->laplace = grown;
+    if (!hits || !grown)
         return ART_ERR_NOMEM;
-    p->hits = grown;
     int status = key_table_add(&p->trees, decision, &at);
-    if (!status)
+    if (!status) {
         p->hits[at] = at == before ? 1 : p->hits[at] + 1;
+        p->laplace[at] = laplace;
+    }
     return status;
+}
+
+static double best_peak(const peak_list *p)
+{
+    double best = -HUGE_VAL;
+    for (size_t i = 0; i < p->trees.count; i++)
+        best = fmax(best, p->laplace[i]);
+    return best;
+}
+
+double peak_list_found(const peak_list *p, double scale)
+{
+    const double best = best_peak(p);
+    double sum = 0;
+    for (size_t i = 0; i < p->trees.count; i++)
+        sum += p->hits[i] * exp((p->laplace[i] - best) / scale);
+    return sum;
+}
+
+size_t peak_list_best(size_t *number, const peak_list *p, double window)
+{
+    const double least = best_peak(p) - window;
+    size_t count = 0;
+    for (size_t i = 0; i < p->trees.count; i++)
+        if (p->laplace[i] >= least)
+            number[count++] = i;
+    return count;
 }
 
 int peak_list_fields(peak_list *p, saved_state *s, int32_t n_taxa)
 {
     state_tree_keys(s, "peaks.trees", &p->trees, n_taxa);
     if (state_loaded(s) && p->trees.count > p->room) {
-        int32_t *grown = mem_resize(p->hits, p->trees.count, sizeof *grown);
-        state_fail(s, grown ? ART_OK : ART_ERR_NOMEM);
-        if (grown) {
-            p->hits = grown;
-            p->room = p->trees.count;
-        }
+        int32_t *hits = mem_resize(p->hits, p->trees.count, sizeof *hits);
+        if (hits)
+            p->hits = hits;
+        double *grown = mem_resize(p->laplace, p->trees.count, sizeof *grown);
+        if (grown)
+            p->laplace = grown;
+        if (hits && grown)
+            p->room = p->laplace_room = p->trees.count;
+        else
+            state_fail(s, ART_ERR_NOMEM);
     }
-    if (!s->status)
+    if (!s->status) {
         state_i32_array(s, "peaks.hits", p->hits, p->trees.count, 1);
+        state_f64_array(s, "peaks.laplace", p->laplace, p->trees.count, 1);
+    }
     return s->status;
 }
 

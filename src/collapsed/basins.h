@@ -16,14 +16,24 @@
 typedef struct peak_list {
     key_table trees; /* decisions */
     int32_t *hits;   /* [trees.count] */
-    size_t room;
+    double *laplace; /* [trees.count] g */
+    size_t room, laplace_room;
 } peak_list;
 
 void peak_list_init(peak_list *p, int32_t n_taxa);
 void peak_list_free(peak_list *p); /* safe on a zeroed one */
 
 /* A climb ended at decision [N-3]. */
-int peak_list_hit(peak_list *p, const int32_t *decision);
+int peak_list_hit(peak_list *p, const int32_t *decision, double laplace);
+
+/* How many climbs have found the top: each counts exp(-d / scale), d being how far below the best
+ * peak it ended, in nats; 0 without any. One climb alone says little: others may have missed a
+ * higher peak just as they have missed this one. */
+double peak_list_found(const peak_list *p, double scale);
+
+/* The numbers of the peaks at most `window` nats below the best, in the order in which they were
+ * found, in number [trees.count]; returns how many there are. */
+size_t peak_list_best(size_t *number, const peak_list *p, double window);
 
 /* As fields "peaks.*" of a saved state. */
 int peak_list_fields(peak_list *p, saved_state *s, int32_t n_taxa);

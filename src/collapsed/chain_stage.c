@@ -104,6 +104,7 @@ void chain_stage_free(chain_stage *s)
     free(s->guess_decision);
     free(s->guess_length);
     free(s->pilot);
+    free(s->peak);
     free(s->fitted);
     free(s);
 }
@@ -121,6 +122,18 @@ static void set_guess(chain_stage *s)
 int chain_stage_start(chain_stage *s, const int32_t *decision, const double *length)
 {
     return tree_chains_start_all(s->chains, decision, length);
+}
+
+int chain_stage_set_peaks(chain_stage *s, const int32_t *decision, size_t n)
+{
+    free(s->peak);
+    s->n_peaks = 0;
+    s->peak = mem_zeros(n * s->states.n_decisions + 1, sizeof *s->peak);
+    if (!s->peak)
+        return ART_ERR_NOMEM;
+    s->n_peaks = n;
+    memcpy(s->peak, decision, n * s->states.n_decisions * sizeof *s->peak);
+    return ART_OK;
 }
 
 double chain_stage_returned(const chain_stage *s)
@@ -165,17 +178,21 @@ static int run_blocks(chain_stage *s, const interrupt *stop)
     return status;
 }
 
-/* The states first .. last - 1 of all chains become what the density is fitted to. */
+/* The states first .. last - 1 of all chains, and the peaks, become what the density is fitted to.
+ */
 static int fit_density(chain_stage *s, size_t first, size_t last)
 {
     const chain_states *x = &s->states;
-    const size_t each = last - first;
+    const size_t each = last - first, states = each * (size_t)x->n_chains;
     int32_t *grown =
-        mem_resize(s->fitted, each * (size_t)x->n_chains * x->n_decisions, sizeof *s->fitted);
+        mem_resize(s->fitted, (states + s->n_peaks) * x->n_decisions, sizeof *s->fitted);
     if (!grown)
         return ART_ERR_NOMEM;
     s->fitted = grown;
-    s->n_fitted = each * (size_t)x->n_chains;
+    s->n_fitted = states + s->n_peaks;
+    if (s->n_peaks)
+        memcpy(s->fitted + states * x->n_decisions, s->peak,
+               s->n_peaks * x->n_decisions * sizeof *s->fitted);
     for (int c = 0; c < x->n_chains; c++)
         memcpy(s->fitted + (size_t)c * each * x->n_decisions, chain_states_tree(x, c, first),
                each * x->n_decisions * sizeof *s->fitted);
@@ -358,6 +375,14 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
     state_log_array(to, "pilot", s->pilot, (size_t)s->n_pilots, 1);
     chains_fields(s, to);
     chain_states_fields(&s->states, to);
+    s->n_peaks = state_rows(to, "peaks", s->n_peaks, s->states.n_decisions);
+    if (state_loaded(to)) {
+        free(s->peak);
+        s->peak = mem_zeros(s->n_peaks * s->states.n_decisions + 1, sizeof *s->peak);
+        state_fail(to, s->peak ? ART_OK : ART_ERR_NOMEM);
+    }
+    if (!to->status)
+        state_trees(to, "peaks", s->peak, s->n_peaks, s->problem->n_taxa);
     s->n_fitted = state_rows(to, "fitted", s->n_fitted, s->states.n_decisions);
     if (state_loaded(to)) {
         free(s->fitted);

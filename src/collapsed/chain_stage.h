@@ -12,14 +12,14 @@
  *
  * Work comes in rounds. In a round every chain makes a number of blocks, twice as many as in the
  * round before; its states at the ends of blocks are kept, thinned so that they fit. Then the
- * density is fitted to the states of all chains but the first quarter, and a small number of
- * trees is drawn from it: the pilot draws. In the next round the chains also propose draws of the
- * density (jumps), which lead from one peak of the posterior to another; and the states of that
- * round, which the density has not seen, together with the pilot draws tell the sum of exp g over
- * all trees (bridge.h). Rounds end when the chains agree and that sum is known well enough, after
- * set.rounds.most of them, or after set.rounds.most_blocks blocks. The density of the last round
- * stays the one that was fitted before it; if that round was cut short, so that less than a third
- * of all states are new to it, it is fitted once more, to earlier states.
+ * density is fitted to the states of all chains but the first quarter and to the peaks, and a small
+ * number of trees is drawn from it: the pilot draws. In the next round the chains also propose
+ * draws of the density (jumps), which lead from one peak of the posterior to another; and the
+ * states of that round, which the density has not seen, together with the pilot draws tell the sum
+ * of exp g over all trees (bridge.h). Rounds end when the chains agree and that sum is known well
+ * enough, after set.rounds.most of them, or after set.rounds.most_blocks blocks. The density of the
+ * last round stays the one that was fitted before it; if that round was cut short, so that less
+ * than a third of all states are new to it, it is fitted once more, to earlier states.
  *
  * Everything that the next piece of work depends on is saved (chain_stage_fields), and is the same
  * on any number of threads. */
@@ -50,6 +50,8 @@ typedef struct chain_stage {
     double *guess_length;    /* .. [E] */
     /* Where it is. */
     chain_rounds rounds;
+    int32_t *peak; /* [n_peaks][N-3] chain_stage_set_peaks */
+    size_t n_peaks;
     int32_t *fitted; /* [n_fitted][N-3] the trees that the density was fitted to, .. */
     size_t n_fitted;
     int64_t fit_block; /* .. states up to this block .. */
@@ -63,6 +65,11 @@ int chain_stage_create(chain_stage **out, const branch_posterior *problem,
                        const chain_stage_settings *set, uint64_t seed, evidence_batch *team,
                        pool *threads);
 void chain_stage_free(chain_stage *s); /* NULL is fine */
+
+/* Peaks [n][N-3] that the search has found. The density is fitted to each as to one state more, so
+ * that chains come to propose what only climbs have seen. Before the start; without it there are
+ * none. */
+int chain_stage_set_peaks(chain_stage *s, const int32_t *decision, size_t n);
 
 /* The first states of all chains, decision [chains][N-3] and length [chains][E]. */
 int chain_stage_start(chain_stage *s, const int32_t *decision, const double *length);

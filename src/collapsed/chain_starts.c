@@ -47,21 +47,28 @@ static int choice_init(choice *c, const tree_table *t, double window)
     return status ? status : rf_init(&c->distance, t->n_taxa);
 }
 
-/* The best that is not taken, or the farthest, of equally far ones the best; the best of all if
- * there are none. */
-static peak *choose(choice *c, bool by_distance)
+/* The best that is not taken and farther than `apart` from all that are; NULL if there is none. */
+static peak *best_apart(choice *c, int32_t apart)
 {
-    peak *found = NULL, *best = &c->peak[0];
+    peak *found = NULL;
     for (size_t i = 0; i < c->count; i++) {
         peak *p = &c->peak[i];
-        best = p->laplace > best->laplace ? p : best;
-        if (p->is_taken)
-            continue;
-        const bool is_farther = found && by_distance && p->distance > found->distance;
-        const bool is_as_far = found && (!by_distance || p->distance == found->distance);
-        if (!found || is_farther || (is_as_far && p->laplace > found->laplace))
+        if (!p->is_taken && p->distance > apart && (!found || p->laplace > found->laplace))
             found = p;
     }
+    return found;
+}
+
+static peak *choose(choice *c)
+{
+    peak *found = NULL, *best = &c->peak[0];
+    /* a quarter of what two trees can be apart, then less */
+    for (int32_t apart = (c->table->n_taxa - 3) / 2; !found && apart > 0; apart /= 2)
+        found = best_apart(c, apart);
+    if (!found)
+        found = best_apart(c, 0);
+    for (size_t i = 0; i < c->count && !found; i++)
+        best = c->peak[i].laplace > best->laplace ? &c->peak[i] : best;
     return found ? found : best;
 }
 
@@ -93,7 +100,7 @@ int chain_starts(const tree_table *t, double window, int n_chains, chain_start *
         status = length && decision ? ART_OK : ART_ERR_NOMEM;
     }
     for (size_t i = 0; !status && i < n; i++) {
-        peak *p = choose(&c, i % 2 == 1);
+        peak *p = choose(&c);
         take(&c, p);
         tree_table_lengths(length + i * t->n_edges, t, p->tree);
         memcpy(decision + i * t->n_decisions, tree_table_decision(t, p->tree),

@@ -7,11 +7,12 @@
 /* Starts all chains, of decision [n_chains][N-3] and length [n_chains][E]. */
 typedef int chain_start(void *context, const int32_t *decision, const double *length);
 
-/* Starts n_chains chains at peaks of the table (TREE_PEAK). In turns, a chain begins at the best
- * peak that is not taken yet, and at the one that is farthest from all that are taken
- * (Robinson-Foulds): of two parts of the posterior that are far apart, each is to have a chain.
- * Peaks that are more than `window` nats below the best one do not count. Where there are fewer
- * peaks than chains, several begin at the best one. The table has a peak. */
+/* Starts n_chains chains at peaks of the table (TREE_PEAK): every chain at the best peak that is
+ * far from all that are taken already, by a quarter of the largest Robinson-Foulds distance, or a
+ * half of that, and so on, if there is none. Of two parts of the posterior that are far apart, each
+ * is to have a chain, the more probable ones first. Peaks that are more than `window` nats below
+ * the best one do not count. Where there are fewer peaks than chains, several begin at the best
+ * one. The table has a peak. */
 int chain_starts(const tree_table *t, double window, int n_chains, chain_start *start,
                  void *context);
 

@@ -97,7 +97,8 @@ static bool is_diffuse(const collapsed_run *c)
     if (driver_is_near_limit(c, driver_rest(c, c->set.route.search_share)))
         return true;
     return n->starts >= r->set.search.starts &&
-           (c->problem.posterior->n_taxa > c->set.route.table_taxa ||
+           ((c->problem.posterior->n_taxa > c->set.route.table_taxa &&
+             !tree_search_wants_climbs(r->search)) ||
             (n->expanded >= c->set.route.expansions &&
              tree_search_unexpanded(r->search) > rounds_open_share(r)));
 }
@@ -258,6 +259,24 @@ void driver_judge_climbs(verdict *v, const collapsed_run *c)
                  "have been missed: about %.2g of the posterior. The errors of splits allow for "
                  "that, that of the log marginal likelihood does not. Compare another seed.",
                  (long long)tree_search_counts(c->rounds->search)->starts, missing);
+}
+
+void driver_judge_starts(verdict *v, const collapsed_run *c)
+{
+    const double missing = tree_search_unfound(c->rounds->search);
+    const long long climbs = (long long)tree_search_counts(c->rounds->search)->starts;
+    if (missing <= c->set.search.missing)
+        return;
+    if (missing == 1)
+        verdict_warn(v, true,
+                     "The time limit ended the search for trees before one of its climbs was done, "
+                     "so better trees may exist where no chain has been. Allow more time.");
+    else
+        verdict_warn(v, missing > c->set.judgement.missing,
+                     "Few of %lld searches that began at random trees came near the best tree "
+                     "(together they count as %.1f), so trees as good or better may exist where no "
+                     "chain has been. Allow more time, and compare another seed.",
+                     climbs, tree_search_found(c->rounds->search));
 }
 
 static int finish_table(collapsed_run *c, answer *out)

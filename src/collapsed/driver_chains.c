@@ -34,11 +34,33 @@ static void release_search(collapsed_run *c)
     tree_search_release(c->rounds->search);
 }
 
+/* The chains learn of the peaks among which they may begin. */
+static int tell_peaks(collapsed_run *c)
+{
+    const peak_list *all = tree_search_peaks(c->rounds->search);
+    const size_t n_decisions = c->chains->states.n_decisions;
+    size_t *number = mem_zeros(all->trees.count + 1, sizeof *number);
+    int32_t *decision = mem_zeros(all->trees.count * n_decisions + 1, sizeof *decision);
+    int status = number && decision ? ART_OK : ART_ERR_NOMEM;
+    if (!status) {
+        const size_t n = peak_list_best(number, all, c->set.route.window);
+        for (size_t i = 0; i < n; i++)
+            memcpy(decision + i * n_decisions, key_table_at(&all->trees, number[i]),
+                   n_decisions * sizeof *decision);
+        status = chain_stage_set_peaks(c->chains, decision, n);
+    }
+    free(number);
+    free(decision);
+    return status;
+}
+
 static int start_chains(void *context, const int32_t *decision, const double *length)
 {
     collapsed_run *c = context;
     release_search(c);
-    const int status = create_chains(c);
+    int status = create_chains(c);
+    if (!status)
+        status = tell_peaks(c);
     return status ? status : chain_stage_start(c->chains, decision, length);
 }
 
@@ -326,5 +348,9 @@ int driver_finish_chains(collapsed_run *c, answer *out)
 {
     memset(out, 0, sizeof *out);
     verdict_init(&out->verdict);
-    return c->joint && !driver_joint_failed(c) ? finish_joint(c, out) : finish_chains(c, out);
+    const int status =
+        c->joint && !driver_joint_failed(c) ? finish_joint(c, out) : finish_chains(c, out);
+    if (!c->final) /* the table has its own rule */
+        driver_judge_starts(&out->verdict, c);
+    return status;
 }

@@ -82,4 +82,8 @@ double driver_other_modes(const collapsed_run *c);
 /* Warns if peaks of weight that few climbs have found tell of others that none has (driver.c). */
 void driver_judge_climbs(verdict *v, const collapsed_run *c);
 
+/* Warns if few climbs have found the top, which is all that chains know of other peaks (driver.c).
+ */
+void driver_judge_starts(verdict *v, const collapsed_run *c);
+
 #endif

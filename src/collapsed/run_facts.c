@@ -225,8 +225,9 @@ static json_t *common_facts(const rounds *r, posterior_way way, const answer *fo
                   "explore_peaks", (json_int_t)n->peaks, "explore_scored", (json_int_t)n->scored,
                   "explore_fitted", (json_int_t)n->fitted, "failed_draws",
                   (json_int_t)found->evidence.failed, "trees_met", (json_int_t)trees->count);
-    const named number[] = {{"trees_met_share", trees->share}};
-    return with_numbers(out, number, 1);
+    const named number[] = {{"explore_found", tree_search_found(r->search)},
+                            {"trees_met_share", trees->share}};
+    return with_numbers(out, number, 2);
 }
 
 static json_t *merged(json_t *out, json_t *more)

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "collapsed/affordable.h"
 #include "collapsed/basins.h"
 #include "collapsed/search_worker.h"
 
@@ -43,6 +44,7 @@ struct tree_search {
     /* The state other than the table on which the next round depends. */
     search_counts counts;
     int64_t wanted;      /* climbs in all, so far */
+    int64_t most_first;  /* before the first expansion */
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
@@ -109,6 +111,9 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->set = *settings;
     x->seed = all->seed;
     x->wanted = settings->starts;
+    const affordable_settings bound = {all->affordable.taxa, (size_t)settings->starts};
+    x->most_first =
+        (int64_t)affordable_trees(&bound, (size_t)settings->most_starts, problem->n_taxa, 1);
     x->threads = threads;
     x->missing = NAN;
     peak_list_init(&x->peaks, problem->n_taxa);
@@ -423,7 +428,7 @@ int tree_search_start(tree_search *x, int count)
             x->counts.fitted += x->work[i][1];
             int status = enter(x, &x->result[i], TREE_PEAK, &found);
             if (!status && x->result[i].status == ART_OK)
-                status = peak_list_hit(&x->peaks, x->result[i].decision);
+                status = peak_list_hit(&x->peaks, x->result[i].decision, x->result[i].laplace);
             if (status)
                 return status;
         }
@@ -555,10 +560,32 @@ double tree_search_missing(const tree_search *x)
     return x->missing;
 }
 
+const peak_list *tree_search_peaks(const tree_search *x)
+{
+    return &x->peaks;
+}
+
+double tree_search_found(const tree_search *x)
+{
+    return peak_list_found(&x->peaks, x->set.found_scale);
+}
+
+double tree_search_unfound(const tree_search *x)
+{
+    return exp2(-tree_search_found(x));
+}
+
+bool tree_search_wants_climbs(const tree_search *x)
+{
+    return x->counts.starts < x->most_first && tree_search_unfound(x) > x->set.missing;
+}
+
 int tree_search_advance(tree_search *x, int *done)
 {
     int64_t found;
     *done = 0;
+    if (x->counts.starts == x->wanted && x->counts.expanded == 0 && tree_search_wants_climbs(x))
+        x->wanted += x->set.start_batch;
     const int64_t climbs = x->wanted - x->counts.starts;
     if (climbs > 0)
         return tree_search_start(x, climbs < x->set.start_batch ? (int)climbs : x->set.start_batch);

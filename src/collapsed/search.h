@@ -2,12 +2,12 @@
  *
  * Climbs start from random stepwise-addition trees (pars/stepwise.h) and go uphill in the diagonal
  * Laplace approximation of the evidence, by nearest-neighbour interchanges and, when these give no
- * improvement, by subtree moves. Around the peaks the neighbourhoods are expanded, best tree first:
- * all interchanges are scored cheaply (branch/branch_moves.h), and those within a window below the
- * best tree enter the table with that score, to be fully fitted when they are expanded themselves.
- * The best trees are also widened: the same with subtree moves, fitted immediately. New starts
- * follow until they find nothing new, and finally the remaining approximate scores are replaced by
- * fits.
+ * improvement, by subtree moves; more of them where few come near the best of their peaks. Around
+ * the peaks the neighbourhoods are expanded, best tree first: all interchanges are scored cheaply
+ * (branch/branch_moves.h), and those within a window below the best tree enter the table with that
+ * score, to be fully fitted when they are expanded themselves. The best trees are also widened: the
+ * same with subtree moves, fitted immediately. New starts follow until they find nothing new, and
+ * finally the remaining approximate scores are replaced by fits.
  *
  *     tree_search *x;
  *     collapsed_settings set = collapsed_defaults(seed);
@@ -26,6 +26,7 @@
 #define COLLAPSED_SEARCH_H
 
 #include "base/pool.h"
+#include "collapsed/basins.h"
 #include "collapsed/settings.h"
 #include "collapsed/tree_table.h"
 #include "branch/branch_posterior.h"
@@ -94,6 +95,15 @@ double tree_search_unfitted(const tree_search *x);
 /* The share of the posterior that is probably in peaks that no climb has found (basins.h); NaN
  * before the search is done. */
 double tree_search_missing(const tree_search *x);
+
+/* How many climbs have found the top (peak_list_found), the share of the posterior that may be
+ * missing by that alone, and whether more climbs are wanted because of it. */
+double tree_search_found(const tree_search *x);
+double tree_search_unfound(const tree_search *x);
+bool tree_search_wants_climbs(const tree_search *x);
+
+/* The peaks that climbs have ended at; they outlive tree_search_release. */
+const peak_list *tree_search_peaks(const tree_search *x);
 
 /* One round of the next kind of work; *done becomes 1 when new starts find nothing new. The search
  * can continue after that if trees were added. */

@@ -19,6 +19,7 @@ static const search_settings SEARCH = {
     .batch_part = 32,
     .least_neighbours = 256,
     .starts = 48,
+    .found_scale = 10,
     .more_starts = 16,
     .start_batch = 8,
     .idle_starts = 32,

@@ -58,7 +58,10 @@ typedef struct search_settings {
     int batch_part;         /* between, one in so many trees of the table: rounds are to cost more
                                than choosing what they expand */
     int least_neighbours;   /* that a tree may bring: a limit where subtree moves bring many */
-    int starts;             /* climbs before the first expansion */
+    int starts;             /* climbs before the first expansion, and more, fewer than most_starts
+                               with many taxa, as long as few of them have found the top: each
+                               counts less by a factor of e .. */
+    double found_scale;     /* .. for so many nats below it, and h of them leave a share of 2^-h */
     int more_starts;        /* climbs in every batch after that */
     int start_batch;        /* climbs in a piece of work */
     int idle_starts;        /* the last so many climbs brought no more than .. */
