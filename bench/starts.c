@@ -134,7 +134,7 @@ static int run(work *w)
     report(w, "climb", begin);
     begin = seconds();
     if (w->shake > 0 && !(status = climb_shake(w->climb, &w->tree, rng_at(seed, RNG_START, 1, 0),
-                                               (int)w->shake, &w->stop)))
+                                               (int)w->shake, NULL, &w->stop)))
         report(w, "shake", begin);
     return status;
 }

@@ -71,11 +71,11 @@ static void rare_hits_tell_of_more(void **state)
     check_status(basins_missing(&missing, &t, &peaks, 10));
     check_near(missing, 1, 1e-12); /* no climb at all */
     for (int i = 0; i < 3; i++)
-        check_status(peak_list_hit(&peaks, far[0], 0));
-    check_status(peak_list_hit(&peaks, far[1], -1));
+        check_status(peak_list_add(&peaks, far[0], 0, 1));
+    check_status(peak_list_add(&peaks, far[1], -1, 1));
     check_status(basins_missing(&missing, &t, &peaks, 10));
     check_near(missing, 0.75 / 8 + 0.25 / 2, 1e-12);
-    check_status(peak_list_hit(&peaks, near, -40)); /* in the first basin */
+    check_status(peak_list_add(&peaks, near, -40, 1)); /* in the first basin */
     check_status(basins_missing(&missing, &t, &peaks, 10));
     check_near(missing, 0.75 / 16 + 0.25 / 2, 1e-12);
     check_status(basins_missing(&missing, &t, &peaks, 1)); /* only the heaviest tree counts */
@@ -94,7 +94,7 @@ static void peaks_are_saved(void **state)
     peak_list_init(&peaks, N);
     peak_list_init(&loaded, N);
     for (int i = 0; i < 5; i++)
-        check_status(peak_list_hit(&peaks, far[i % 2], -(double)(i % 2)));
+        check_status(peak_list_add(&peaks, far[i % 2], -(double)(i % 2), 1));
     saved_state s = {0};
     check_status(peak_list_fields(&peaks, &s, N));
     state_turn(&s, NULL);
@@ -104,7 +104,7 @@ static void peaks_are_saved(void **state)
     assert_int_equal(loaded.trees.count, 2);
     assert_int_equal(loaded.hits[0], 3);
     assert_int_equal(loaded.hits[1], 2);
-    check_status(peak_list_hit(&loaded, far[1], -1)); /* there is room to go on */
+    check_status(peak_list_add(&loaded, far[1], -1, 1)); /* there is room to go on */
     assert_int_equal(loaded.hits[1], 3);
     check_near(peak_list_found(&loaded, 10), 3 + 3 * exp(-0.1), 1e-12);
     size_t number[2];

@@ -206,17 +206,54 @@ static void same_every_time(void **state)
     bench_init(&fresh, 40, 150, 5);
     start(&b, &x, 1);
     check_status(climb_run(b.climb, &x.t, NULL));
-    check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 3, NULL));
+    check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 3, NULL, NULL));
     start(&b, &x, 0);
     check_status(climb_run(b.climb, &x.t, NULL));
     start(&fresh, &y, 0);
     check_status(climb_run(fresh.climb, &y.t, NULL));
     check_same(&x, &y);
-    check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 20, NULL));
-    check_status(climb_shake(fresh.climb, &y.t, rng_at(1, RNG_TEST, 0, 0), 20, NULL));
+    check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 20, NULL, NULL));
+    check_status(climb_shake(fresh.climb, &y.t, rng_at(1, RNG_TEST, 0, 0), 20, NULL, NULL));
     check_same(&x, &y);
     bench_free(&b);
     bench_free(&fresh);
+}
+
+typedef struct seen {
+    int visits;
+    double most;
+} seen;
+
+static void see(void *context, const branch_solver *s)
+{
+    seen *x = context;
+    x->visits++;
+    x->most = fmax(x->most, s->laplace);
+}
+
+/* Peaks on the way are visited, those within the window only, and it makes no difference. */
+static void peaks_on_the_way_are_visited(void **state)
+{
+    (void)state;
+    bench b;
+    tree x, y;
+    bench_init(&b, 40, 60, 6);
+    for (int none = 0; none < 2; none++) {
+        seen all = {.most = -HUGE_VAL};
+        /* what ends higher than `shaken` is kept and no visit */
+        const climb_visits visits = {none ? -2 * climb_defaults().shaken : 1e9, see, &all};
+        start(&b, &x, 1);
+        check_status(climb_run(b.climb, &x.t, NULL));
+        y = x;
+        y.t.decision = y.decision;
+        y.t.length = y.length;
+        check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 1), 60, NULL, NULL));
+        check_status(climb_shake(b.climb, &y.t, rng_at(1, RNG_TEST, 0, 1), 60, &visits, NULL));
+        check_same(&x, &y);
+        assert_in_range(all.visits, none ? 0 : 30, none ? 0 : 60);
+        assert_true(all.most <= x.t.laplace + climb_defaults().shaken + 0.05); /* of near fits */
+    }
+    bench_free(&b);
 }
 
 /* Shaking never ends lower, and g is what it should be. */
@@ -231,7 +268,7 @@ static void shaking_helps(void **state)
         start(&b, &x, i);
         check_status(climb_run(b.climb, &x.t, NULL));
         const double before = x.t.laplace;
-        check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, i), 60, NULL));
+        check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, i), 60, NULL, NULL));
         assert_true(x.t.laplace > before - 0.01);
         check_near(x.t.laplace, fit(&b, x.decision, x.length), 0.01);
         gained += x.t.laplace - before;
@@ -254,7 +291,7 @@ static void given_up_anywhere(void **state)
     check_status(climb_run(b.climb, &peak.t, NULL));
     higher = peak;
     higher.t = (climb_tree){higher.decision, higher.length, higher.t.laplace};
-    check_status(climb_shake(b.climb, &higher.t, rng_at(1, RNG_TEST, 0, 0), 5, NULL));
+    check_status(climb_shake(b.climb, &higher.t, rng_at(1, RNG_TEST, 0, 0), 5, NULL, NULL));
     for (int i = 0; i < 60; i++) {
         const tree *from = i % 2 ? &peak : &begin, *to = i % 2 ? &higher : &peak;
         tree x = *from;
@@ -263,8 +300,8 @@ static void given_up_anywhere(void **state)
         interrupt_init(&stop);
         stop.deadline = clock_seconds() + 1e-5 * pow(1.25, i);
         const rng stream = rng_at(1, RNG_TEST, 0, 0);
-        const int status =
-            i % 2 ? climb_shake(b.climb, &x.t, stream, 5, &stop) : climb_run(b.climb, &x.t, &stop);
+        const int status = i % 2 ? climb_shake(b.climb, &x.t, stream, 5, NULL, &stop)
+                                 : climb_run(b.climb, &x.t, &stop);
         assert_true(status == ART_OK || status == ART_ERR_STOPPED);
         check_same(&x, status ? from : to);
         stopped += status != ART_OK;
@@ -287,7 +324,7 @@ static void given_up_at_once(void **state)
     start(&b, &x, 0);
     y = x;
     assert_int_equal(climb_run(b.climb, &x.t, &stop), ART_ERR_STOPPED);
-    assert_int_equal(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 1, &stop),
+    assert_int_equal(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 1, NULL, &stop),
                      ART_ERR_STOPPED);
     check_same(&x, &y);
     assert_int_equal(stepwise_tree(b.starts, decision, rng_at(3, RNG_START, 0, 0), &stop),
@@ -309,7 +346,7 @@ static void few_taxa(void **state)
             start(&b, &x, 0);
             x.decision[0] = n == 4 ? first : 0;
             check_status(climb_run(b.climb, &x.t, NULL));
-            check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 3, NULL));
+            check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 0), 3, NULL, NULL));
             y = x;
             for (y.decision[0] = 0; n == 4 && y.decision[0] < 3; y.decision[0]++)
                 assert_true(fit(&b, y.decision, y.length) < x.t.laplace + 0.01);
@@ -339,7 +376,7 @@ static void identical_sequences(void **state)
     tree x;
     start(&b, &x, 0);
     check_status(climb_run(c, &x.t, NULL));
-    check_status(climb_shake(c, &x.t, rng_at(1, RNG_TEST, 0, 0), 10, NULL));
+    check_status(climb_shake(c, &x.t, rng_at(1, RNG_TEST, 0, 0), 10, NULL, NULL));
     assert_true(isfinite(x.t.laplace));
     climb_free(c);
     branch_moves_free(moves);
@@ -352,6 +389,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(peaks_are_peaks),   cmocka_unit_test(as_high_as_the_plain_way),
+        cmocka_unit_test(same_every_time),   cmocka_unit_test(peaks_on_the_way_are_visited),
         cmocka_unit_test(same_every_time),   cmocka_unit_test(shaking_helps),
         cmocka_unit_test(given_up_anywhere), cmocka_unit_test(given_up_at_once),
         cmocka_unit_test(few_taxa),          cmocka_unit_test(identical_sequences),

@@ -83,14 +83,24 @@ static void climbs_go_on_where_few_find_the_top(void **state)
         int done = 0;
         set.search.found_scale = few ? 1e-9 : 1e9; /* only the best counts, or all alike */
         set.search.missing = few ? 0 : exp2(-9.5);
+        set.search.rugged = few ? 2 : 0.25;
         bench_init(&b, 12, 30, &set, 10000, 1);
         while (!done && tree_search_counts(b.x)->expanded == 0)
             check_status(tree_search_advance(b.x, &done));
         const search_counts *n = tree_search_counts(b.x);
         assert_in_range(n->starts, few ? 30 : 10, few ? 33 : 10);
-        assert_false(tree_search_wants_climbs(b.x));
-        if (!few)
+        assert_false(tree_search_is_starting(b.x));
+        if (few) { /* and other peaks are looked for around the best */
+            const int64_t best = tree_table_best(&b.table);
+            int peaks = 0;
+            for (size_t i = 0; i < b.table.count; i++)
+                peaks += b.table.mark[i] & TREE_PEAK ? 1 : 0;
+            assert_true(n->shaken > 0 && b.table.mark[best] & TREE_SHAKEN);
+            assert_int_equal(tree_search_peaks(b.x)->trees.count, peaks);
+        } else {
+            assert_int_equal(n->shaken, 0);
             check_near(tree_search_found(b.x), 10, 1e-6);
+        }
         check_near(tree_search_unfound(b.x), exp2(-tree_search_found(b.x)), 0);
         bench_free(&b);
     }

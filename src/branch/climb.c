@@ -491,7 +491,7 @@ static void make_random_interchanges(climb *c, rng *stream, int count)
 }
 
 /* One piece. */
-static int shake_once(climb *c, rng *stream)
+static int shake_once(climb *c, rng *stream, const climb_visits *visits)
 {
     const int count = FEWEST_SHAKES + (int)rng_below(stream, MORE_SHAKES);
     save(c);
@@ -505,21 +505,25 @@ static int shake_once(climb *c, rng *stream)
     }
     if (status == ART_ERR_STOPPED)
         return status;
-    if (status == ART_OK && c->solver->laplace > c->saved.laplace + c->set.shaken)
+    if (status == ART_OK && c->solver->laplace > c->saved.laplace + c->set.shaken) {
         c->counts.shaken++;
-    else
-        restore(c);
+        return ART_OK;
+    }
+    if (status == ART_OK && visits && c->solver->laplace >= c->saved.laplace - visits->window)
+        visits->visit(visits->context, c->solver);
+    restore(c);
     return ART_OK;
 }
 
-int climb_shake(climb *c, climb_tree *t, rng stream, int pieces, const interrupt *stop)
+int climb_shake(climb *c, climb_tree *t, rng stream, int pieces, const climb_visits *visits,
+                const interrupt *stop)
 {
     begin(c, c->set.shake_radius, c->set.shake_valley, stop);
     branch_solver_set(c->solver, t->decision, t->length);
     int status = fit_all(c, c->set.tolerance);
     memset(c->due, 0, (size_t)n_nodes(c));
     for (int i = 0; i < pieces && !status && c->problem->n_taxa > 3; i++)
-        status = shake_once(c, &stream);
+        status = shake_once(c, &stream, visits);
     if (!status)
         status = finish(c);
     return end(c, t, status);

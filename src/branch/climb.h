@@ -6,7 +6,7 @@
  *     climb_settings set = climb_defaults();
  *     status = climb_create(&c, solver, moves, &set);          solver and moves are borrowed
  *     status = climb_run(c, &tree, stop);                      any number of times
- *     status = climb_shake(c, &tree, stream, 100, stop);       if a better peak nearby is wanted
+ *     status = climb_shake(c, &tree, stream, 100, NULL, stop); if a better peak nearby is wanted
  *     climb_free(c);
  *
  * What makes it fast with hundreds of taxa: moves are scored from the partials of the tree
@@ -75,10 +75,20 @@ void climb_free(climb *c); /* NULL is fine */
  * stop was due, ART_ERR_NUMERIC if the tree cannot be fitted. */
 int climb_run(climb *c, climb_tree *t, const interrupt *stop);
 
+/* Peaks that are met on the way: the solver is there, with lengths that were fitted near changes.
+ */
+typedef struct climb_visits {
+    double window; /* only those at most so many nats below the best until then */
+    void (*visit)(void *context, const branch_solver *s);
+    void *context;
+} climb_visits;
+
 /* Goes on from a peak: `pieces` times a few random interchanges around a random branch, then uphill
- * from there; what does not end higher is taken back. Costs much less than a climb for each piece,
- * because all that is far away stays as it is. The result as that of climb_run. */
-int climb_shake(climb *c, climb_tree *t, rng stream, int pieces, const interrupt *stop);
+ * from there; what does not end higher is visited (visits may be NULL) and taken back. Costs much
+ * less than a climb for each piece, because all that is far away stays as it is. The result as that
+ * of climb_run. */
+int climb_shake(climb *c, climb_tree *t, rng stream, int pieces, const climb_visits *visits,
+                const interrupt *stop);
 
 const climb_counts *climb_count(const climb *c);
 

@@ -23,7 +23,7 @@ void peak_list_free(peak_list *p)
     memset(p, 0, sizeof *p);
 }
 
-int peak_list_hit(peak_list *p, const int32_t *decision, double laplace)
+int peak_list_add(peak_list *p, const int32_t *decision, double laplace, int32_t climbs)
 {
     size_t at;
     const size_t before = p->trees.count;
@@ -37,7 +37,7 @@ int peak_list_hit(peak_list *p, const int32_t *decision, double laplace)
         return ART_ERR_NOMEM;
     int status = key_table_add(&p->trees, decision, &at);
     if (!status) {
-        p->hits[at] = at == before ? 1 : p->hits[at] + 1;
+        p->hits[at] = at == before ? climbs : p->hits[at] + climbs;
         p->laplace[at] = laplace;
     }
     return status;

@@ -15,7 +15,7 @@
 /* The peaks at which climbs ended. */
 typedef struct peak_list {
     key_table trees; /* decisions */
-    int32_t *hits;   /* [trees.count] */
+    int32_t *hits;   /* [trees.count] climbs */
     double *laplace; /* [trees.count] g */
     size_t room, laplace_room;
 } peak_list;
@@ -23,8 +23,8 @@ typedef struct peak_list {
 void peak_list_init(peak_list *p, int32_t n_taxa);
 void peak_list_free(peak_list *p); /* safe on a zeroed one */
 
-/* A climb ended at decision [N-3]. */
-int peak_list_hit(peak_list *p, const int32_t *decision, double laplace);
+/* So many climbs ended at decision [N-3]; 0 for a peak that was found from another one. */
+int peak_list_add(peak_list *p, const int32_t *decision, double laplace, int32_t climbs);
 
 /* How many climbs have found the top: each counts exp(-d / scale), d being how far below the best
  * peak it ended, in nats; 0 without any. One climb alone says little: others may have missed a

@@ -98,7 +98,7 @@ static bool is_diffuse(const collapsed_run *c)
         return true;
     return n->starts >= r->set.search.starts &&
            ((c->problem.posterior->n_taxa > c->set.route.table_taxa &&
-             !tree_search_wants_climbs(r->search)) ||
+             !tree_search_is_starting(r->search)) ||
             (n->expanded >= c->set.route.expansions &&
              tree_search_unexpanded(r->search) > rounds_open_share(r)));
 }

@@ -12,7 +12,9 @@
 #include <string.h>
 
 enum {
-    CHUNK = 256, /* trees that are fitted, or climbs that are made, at a time */
+    CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
+    SHAKEN_ROOM = 16, /* peaks that shaking one of them may bring */
+    SHAKES = 4,       /* peaks that are shaken in a piece of work */
 };
 
 /* A tree that waits to be fitted. */
@@ -30,6 +32,7 @@ struct tree_search {
     search_worker *worker; /* [threads] */
     fitted_tree *parent;   /* [batch] */
     neighbour_list *list;  /* [batch] */
+    shaken_list shaken[SHAKES];
     neighbour *neighbours; /* [batch][room] */
     waiting *waiting;      /* [batch * room] */
     int n_waiting;
@@ -45,6 +48,7 @@ struct tree_search {
     search_counts counts;
     int64_t wanted;      /* climbs in all, so far */
     int64_t most_first;  /* before the first expansion */
+    int64_t most_shaken; /* peaks */
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
@@ -114,6 +118,9 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     const affordable_settings bound = {all->affordable.taxa, (size_t)settings->starts};
     x->most_first =
         (int64_t)affordable_trees(&bound, (size_t)settings->most_starts, problem->n_taxa, 1);
+    const affordable_settings shakes = {all->affordable.taxa, SHAKES};
+    x->most_shaken =
+        (int64_t)affordable_trees(&shakes, (size_t)settings->most_shaken, problem->n_taxa, 2);
     x->threads = threads;
     x->missing = NAN;
     peak_list_init(&x->peaks, problem->n_taxa);
@@ -428,7 +435,7 @@ int tree_search_start(tree_search *x, int count)
             x->counts.fitted += x->work[i][1];
             int status = enter(x, &x->result[i], TREE_PEAK, &found);
             if (!status && x->result[i].status == ART_OK)
-                status = peak_list_hit(&x->peaks, x->result[i].decision, x->result[i].laplace);
+                status = peak_list_add(&x->peaks, x->result[i].decision, x->result[i].laplace, 1);
             if (status)
                 return status;
         }
@@ -437,6 +444,79 @@ int tree_search_start(tree_search *x, int count)
         count -= now;
     }
     return x->table->count == 0 && interrupt_is_due(x->stop) ? start_without_climb(x) : ART_OK;
+}
+
+const peak_list *tree_search_peaks(const tree_search *x)
+{
+    return &x->peaks;
+}
+
+double tree_search_found(const tree_search *x)
+{
+    return peak_list_found(&x->peaks, x->set.found_scale);
+}
+
+double tree_search_unfound(const tree_search *x)
+{
+    return exp2(-tree_search_found(x));
+}
+
+/* The best peaks within the reach of the best that were not shaken yet, in x->chosen. */
+static int choose_unshaken(tree_search *x)
+{
+    const int best = choose(x, 1, -HUGE_VAL, TREE_PEAK, 0);
+    const double least =
+        best ? x->table->laplace[x->chosen[0]] - x->set.found_scale : (double)INFINITY;
+    return choose(x, x->set.batch < SHAKES ? x->set.batch : SHAKES, least, TREE_PEAK, TREE_SHAKEN);
+}
+
+static bool wants_shakes(tree_search *x)
+{
+    return x->counts.shaken < x->most_shaken &&
+           tree_search_found(x) < x->set.rugged * (double)x->counts.starts &&
+           choose_unshaken(x) > 0;
+}
+
+static void shake_task(void *context, int task, int index)
+{
+    tree_search *x = context;
+    shaken_list *list = &x->shaken[task];
+    rng stream = rng_at(x->seed, RNG_START, 1, (uint32_t)(x->counts.shaken + task));
+    *list = (shaken_list){.item = x->result + (ptrdiff_t)task * SHAKEN_ROOM, .room = SHAKEN_ROOM};
+    x->work[task][0] = 0;
+    x->work[task][1] =
+        search_shake(&x->worker[index], &x->parent[task], list, stream, x->set.shake_pieces,
+                     x->set.found_scale, &x->work[task][0], x->stop);
+}
+
+/* A peak that was found from another one. No climb has ended there. */
+static int enter_shaken(tree_search *x, const fitted_tree *t)
+{
+    int64_t found = 0;
+    const int status = enter(x, t, TREE_PEAK, &found);
+    return status || t->status ? status : peak_list_add(&x->peaks, t->decision, t->laplace, 0);
+}
+
+int tree_search_shake(tree_search *x)
+{
+    const int count = choose_unshaken(x);
+    int status = ART_OK;
+    copy_chosen(x, count);
+    for (int i = 0; i < count; i++)
+        x->table->mark[x->chosen[i]] |= TREE_SHAKEN;
+    pool_run(x->threads, count, shake_task, x);
+    for (int i = 0; i < count && !status; i++) {
+        if (x->work[i][1] == ART_ERR_STOPPED)
+            continue;
+        x->counts.scored += x->work[i][0];
+        x->counts.fitted += x->work[i][1];
+        status = enter_shaken(x, &x->parent[i]);
+        for (int k = 0; k < x->shaken[i].count && !status; k++)
+            status = enter_shaken(x, &x->shaken[i].item[k]);
+    }
+    x->counts.shaken += count;
+    x->counts.rounds++;
+    return status;
 }
 
 static void drawn_task(void *context, int task, int index)
@@ -560,37 +640,30 @@ double tree_search_missing(const tree_search *x)
     return x->missing;
 }
 
-const peak_list *tree_search_peaks(const tree_search *x)
-{
-    return &x->peaks;
-}
-
-double tree_search_found(const tree_search *x)
-{
-    return peak_list_found(&x->peaks, x->set.found_scale);
-}
-
-double tree_search_unfound(const tree_search *x)
-{
-    return exp2(-tree_search_found(x));
-}
-
-bool tree_search_wants_climbs(const tree_search *x)
+static bool wants_climbs(const tree_search *x)
 {
     return x->counts.starts < x->most_first && tree_search_unfound(x) > x->set.missing;
+}
+
+bool tree_search_is_starting(tree_search *x)
+{
+    return x->counts.starts < x->wanted ||
+           (x->counts.expanded == 0 && x->table->count > 0 && (wants_climbs(x) || wants_shakes(x)));
 }
 
 int tree_search_advance(tree_search *x, int *done)
 {
     int64_t found;
     *done = 0;
-    if (x->counts.starts == x->wanted && x->counts.expanded == 0 && tree_search_wants_climbs(x))
+    if (x->counts.starts == x->wanted && x->counts.expanded == 0 && wants_climbs(x))
         x->wanted += x->set.start_batch;
     const int64_t climbs = x->wanted - x->counts.starts;
     if (climbs > 0)
         return tree_search_start(x, climbs < x->set.start_batch ? (int)climbs : x->set.start_batch);
     if (x->table->count == 0) /* not one climb had a result */
         return ART_ERR_NUMERIC;
+    if (x->counts.expanded == 0 && wants_shakes(x))
+        return tree_search_shake(x);
     if (x->counts.expanded >= x->set.widen_share * (x->counts.widened + x->set.widen_batch) &&
         choose_narrow(x, admission(x)) > 0)
         return tree_search_widen(x, &found);
@@ -624,6 +697,7 @@ int tree_search_fields(tree_search *x, saved_state *s)
     state_i64_in(s, "search.failed", &c->failed, 0, INT64_MAX);
     state_i64_in(s, "search.expanded", &c->expanded, 0, INT64_MAX);
     state_i64_in(s, "search.widened", &c->widened, 0, INT64_MAX);
+    state_i64_in(s, "search.shaken", &c->shaken, 0, INT64_MAX);
     state_i64_in(s, "search.rounds", &c->rounds, 0, INT64_MAX);
     state_i64_in(s, "search.wanted", &x->wanted, 0, INT64_MAX);
     state_i64_in(s, "search.judged", &x->judged, 0, INT64_MAX);

@@ -40,6 +40,7 @@ typedef struct search_counts {
     int64_t failed;   /* fits without a result (NaN or infinite) */
     int64_t expanded; /* trees whose neighbourhoods were examined */
     int64_t widened;
+    int64_t shaken; /* peaks around which others were looked for */
     int64_t rounds;
 } search_counts;
 
@@ -96,11 +97,17 @@ double tree_search_unfitted(const tree_search *x);
  * before the search is done. */
 double tree_search_missing(const tree_search *x);
 
-/* How many climbs have found the top (peak_list_found), the share of the posterior that may be
- * missing by that alone, and whether more climbs are wanted because of it. */
+/* Looks for other peaks around the best ones, by shaking (branch/climb.h): where climbs end all
+ * over, there are peaks nearby that none of them has met. */
+int tree_search_shake(tree_search *x);
+
+/* How many climbs have found the top (peak_list_found), and the share of the posterior that may be
+ * missing by that alone. */
 double tree_search_found(const tree_search *x);
 double tree_search_unfound(const tree_search *x);
-bool tree_search_wants_climbs(const tree_search *x);
+
+/* Whether climbs or shakes are still to come before the first expansion. */
+bool tree_search_is_starting(tree_search *x);
 
 /* The peaks that climbs have ended at; they outlive tree_search_release. */
 const peak_list *tree_search_peaks(const tree_search *x);

@@ -3,6 +3,7 @@
 #include "artreeformer.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "branch/length_scale.h"
 #include "tree/rearrange.h"
 
 #include <math.h>
@@ -239,6 +240,53 @@ int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored
     t->laplace = tree.laplace;
     t->unfitted = 0;
     fitted_tree_copy(out, t, w->problem);
+    *scored += climb_count(w->climb)->scored - before.scored;
+    return (int)(climb_count(w->climb)->fitted - before.fitted);
+}
+
+/* The tree where the solver is, with its lengths. */
+static void take_tree(search_worker *w, fitted_tree *out, const branch_solver *s)
+{
+    topology_decisions(out->decision, w->edge_of, &s->tree, w->scratch);
+    for (int32_t v = 1; v < topology_nodes(w->problem->n_taxa); v++)
+        out->length[w->edge_of[v]] = length_scale_length(s->branch[v].cbrt_length);
+    out->laplace = s->laplace;
+    out->unfitted = 1;
+    out->status = ART_OK;
+}
+
+static void visit_peak(void *context, const branch_solver *s)
+{
+    search_worker *w = context;
+    shaken_list *list = w->shaken;
+    const size_t bytes = ((size_t)w->problem->n_taxa - 3) * sizeof *w->decision;
+    int worst = 0;
+    topology_decisions(w->decision, NULL, &s->tree, w->scratch);
+    for (int i = 0; i < list->count; i++) {
+        if (memcmp(list->item[i].decision, w->decision, bytes) == 0)
+            return;
+        worst = list->item[i].laplace < list->item[worst].laplace ? i : worst;
+    }
+    if (list->count < list->room)
+        worst = list->count++;
+    else if (s->laplace <= list->item[worst].laplace)
+        return;
+    take_tree(w, &list->item[worst], s);
+}
+
+int search_shake(search_worker *w, fitted_tree *t, shaken_list *list, rng stream, int pieces,
+                 double window, int64_t *scored, const interrupt *stop)
+{
+    const climb_visits visits = {window, visit_peak, w};
+    const climb_counts before = *climb_count(w->climb);
+    climb_tree tree = {t->decision, t->length, t->laplace};
+    list->count = 0;
+    w->shaken = list;
+    t->status = climb_shake(w->climb, &tree, stream, pieces, &visits, stop);
+    if (t->status == ART_ERR_STOPPED)
+        return t->status;
+    t->laplace = tree.laplace;
+    t->unfitted = 0;
     *scored += climb_count(w->climb)->scored - before.scored;
     return (int)(climb_count(w->climb)->fitted - before.fitted);
 }

@@ -35,6 +35,12 @@ typedef struct neighbour_list {
     int64_t scored; /* how many were scored to find them */
 } neighbour_list;
 
+/* Peaks that shaking has found, each once. */
+typedef struct shaken_list {
+    fitted_tree *item; /* [room] with lengths that were fitted near changes */
+    int count, room;   /* if there are more, the best are kept */
+} shaken_list;
+
 typedef struct search_worker {
     const branch_posterior *problem;
     branch_solver *solver;
@@ -52,6 +58,7 @@ typedef struct search_worker {
     neighbour_list *list;
     const fitted_tree *parent;
     const tree_table *table;
+    shaken_list *shaken;
 } search_worker;
 
 /* The problem and the settings are borrowed. */
@@ -78,6 +85,11 @@ void search_neighbour(search_worker *w, fitted_tree *out, const fitted_tree *par
  * and *scored are as they were. */
 int search_climb(search_worker *w, fitted_tree *out, rng stream, int64_t *scored,
                  const interrupt *stop);
+
+/* t, a peak, becomes the best that `pieces` of shaking (climb_shake) come to, and list the other
+ * peaks within `window` nats. As search_climb otherwise. */
+int search_shake(search_worker *w, fitted_tree *t, shaken_list *list, rng stream, int pieces,
+                 double window, int64_t *scored, const interrupt *stop);
 
 /* out becomes the random start itself, with fitted lengths. */
 void search_parsimony(search_worker *w, fitted_tree *out, rng stream);

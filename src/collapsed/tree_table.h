@@ -30,6 +30,7 @@ enum {
     TREE_WIDENED = 2,   /* its neighbours by subtree moves too */
     TREE_PEAK = 4,      /* a climb ended here */
     TREE_DRAWN = 8,     /* it was given from outside, not found as a neighbour */
+    TREE_SHAKEN = 32,   /* peaks around it were looked for */
     TREE_UNFITTED = 16, /* laplace is an approximate score; the lengths are not yet the mode */
 };
 
