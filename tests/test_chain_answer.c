@@ -483,6 +483,46 @@ static void trees_far_from_the_posterior(void **state)
     problem_free(&data);
 }
 
+/* A tree that the chains do not come to is proposed if the search knows it as a peak; also by
+ * chains that were saved before they had a density. */
+static void peaks_are_proposed(void **state)
+{
+    (void)state;
+    problem data = problem_random(12, 400, 1, 4);
+    collapsed_settings set = quick();
+    int32_t peak[2][9] = {{0}};
+    double log_q[3];
+    for (int k = 0; k < 9; k++)
+        peak[1][k] = k;
+    for (int known = 0; known < 3; known++) {
+        bench b[2];
+        bench_init(&b[0], &data.alignment, &set, 1);
+        bench_init(&b[1], &data.alignment, &set, 1);
+        if (known)
+            check_status(chain_stage_set_peaks(b[0].chains, peak[0], 2));
+        start(&b[0]);
+        check_status(chain_stage_advance(b[0].chains, NULL));
+        if (known == 2) { /* the second goes on where the first was saved */
+            saved_state s = {0};
+            check_status(chain_stage_fields(b[0].chains, &s));
+            state_turn(&s, NULL);
+            check_status(chain_stage_fields(b[1].chains, &s));
+            check_status(saved_state_end(&s));
+            saved_state_free(&s);
+        }
+        chain_stage *x = b[known == 2].chains;
+        while (!x->proposal)
+            check_status(chain_stage_advance(x, NULL));
+        assert_int_equal(x->n_peaks, known ? 2 : 0);
+        log_q[known] = tree_proposal_log_q(x->proposal, peak[1]);
+        bench_free(&b[0]);
+        bench_free(&b[1]);
+    }
+    assert_true(log_q[1] > log_q[0] + 10);
+    check_near(log_q[2], log_q[1], 0);
+    problem_free(&data);
+}
+
 /* States that are kept are evenly spaced, however many there were. */
 static void states_are_thinned(void **state)
 {
@@ -621,6 +661,7 @@ int main(void)
         cmocka_unit_test(finishing_without_time),
         cmocka_unit_test(a_stop_ends_the_piece),
         cmocka_unit_test(trees_far_from_the_posterior),
+        cmocka_unit_test(peaks_are_proposed),
         cmocka_unit_test(states_are_thinned),
         cmocka_unit_test(other_modes_are_seen),
         cmocka_unit_test(verdicts),
