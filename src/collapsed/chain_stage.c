@@ -359,6 +359,20 @@ static void chains_fields(chain_stage *s, saved_state *to)
         state_refuse(to, "the chains have impossible states");
 }
 
+/* Trees [n][N-3], as many as were saved. */
+static void tree_rows(saved_state *to, const char *name, int32_t **tree, size_t *n, int n_taxa)
+{
+    const size_t n_decisions = (size_t)n_taxa - 3;
+    *n = state_rows(to, name, *n, n_decisions);
+    if (state_loaded(to)) {
+        free(*tree);
+        *tree = mem_zeros(*n * n_decisions + 1, sizeof **tree);
+        state_fail(to, *tree ? ART_OK : ART_ERR_NOMEM);
+    }
+    if (!to->status)
+        state_trees(to, name, *tree, *n, n_taxa);
+}
+
 int chain_stage_fields(chain_stage *s, saved_state *to)
 {
     const size_t before = state_group(to, "chains");
@@ -375,22 +389,8 @@ int chain_stage_fields(chain_stage *s, saved_state *to)
     state_log_array(to, "pilot", s->pilot, (size_t)s->n_pilots, 1);
     chains_fields(s, to);
     chain_states_fields(&s->states, to);
-    s->n_peaks = state_rows(to, "peaks", s->n_peaks, s->states.n_decisions);
-    if (state_loaded(to)) {
-        free(s->peak);
-        s->peak = mem_zeros(s->n_peaks * s->states.n_decisions + 1, sizeof *s->peak);
-        state_fail(to, s->peak ? ART_OK : ART_ERR_NOMEM);
-    }
-    if (!to->status)
-        state_trees(to, "peaks", s->peak, s->n_peaks, s->problem->n_taxa);
-    s->n_fitted = state_rows(to, "fitted", s->n_fitted, s->states.n_decisions);
-    if (state_loaded(to)) {
-        free(s->fitted);
-        s->fitted = mem_zeros(s->n_fitted * s->states.n_decisions + 1, sizeof *s->fitted);
-        state_fail(to, s->fitted ? ART_OK : ART_ERR_NOMEM);
-    }
-    if (!to->status)
-        state_trees(to, "fitted", s->fitted, s->n_fitted, s->problem->n_taxa);
+    tree_rows(to, "peaks", &s->peak, &s->n_peaks, s->problem->n_taxa);
+    tree_rows(to, "fitted", &s->fitted, &s->n_fitted, s->problem->n_taxa);
     if (state_loaded(to) && s->n_fitted)
         state_fail(to, make_proposal(s));
     if (state_loaded(to) && s->rounds.is_done && !s->proposal)
