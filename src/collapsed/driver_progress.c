@@ -33,7 +33,7 @@ static void rounds_progress(const collapsed_run *c, run_progress *out)
 static void final_progress(const collapsed_run *c, run_progress *out)
 {
     const final_sampling *f = c->final;
-    const bool fits = f && f->stage != FINAL_PASSES;
+    const bool fits = f && f->stage > FINAL_PASSES;
     char draws[FORMAT_ITEMS];
     out->is_done = f && f->stage == FINAL_DONE && !driver_needs_joint(c);
     out->stage = fits ? "fitting branch lengths" : "evidence";
