@@ -247,10 +247,10 @@ static void peaks_on_the_way_are_visited(void **state)
         y = x;
         y.t.decision = y.decision;
         y.t.length = y.length;
-        check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 1), 60, NULL, NULL));
-        check_status(climb_shake(b.climb, &y.t, rng_at(1, RNG_TEST, 0, 1), 60, &visits, NULL));
+        check_status(climb_shake(b.climb, &x.t, rng_at(1, RNG_TEST, 0, 1), 20, NULL, NULL));
+        check_status(climb_shake(b.climb, &y.t, rng_at(1, RNG_TEST, 0, 1), 20, &visits, NULL));
         check_same(&x, &y);
-        assert_in_range(all.visits, none ? 0 : 30, none ? 0 : 60);
+        assert_in_range(all.visits, none ? 0 : 10, none ? 0 : 20);
         assert_true(all.most <= x.t.laplace + climb_defaults().shaken + 0.05); /* of near fits */
     }
     bench_free(&b);
