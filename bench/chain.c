@@ -2,9 +2,9 @@
  *
  *     bench_chain ALIGNMENT MODEL SECONDS [NAME=NUMBER...]
  *
- *     seed, walk, subtrees, radius, far, far_radius, tolerance, block, local, near, rings    as in
- * chain_settings joint=1     a chain over topologies with their branch lengths
- * (chain/joint_chain.h) instead, with walk, subtrees, radius and block as in joint_settings
+ *     seed, walk, subtrees, radius, far, far_radius (at least radius), tolerance, block, local,
+ * near, rings       as in chain_settings joint=1     a chain over topologies with their branch
+ * lengths (chain/joint_chain.h) instead, with walk, subtrees, radius and block as in joint_settings
  *     chains=K    so many chains, one after the other, of as many climbs, SECONDS for each; the
  *                 agreement of their second halves is printed
  *     start=FILE  begins at the tree in FILE; where there is none, at the end of a climb, which is

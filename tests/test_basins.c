@@ -26,20 +26,25 @@ static void add(tree_table *t, const int32_t *decision, double laplace, uint8_t 
     assert_true(at >= 0);
 }
 
-/* A neighbour by one interchange. */
-static void neighbour(int32_t *out, const int32_t *decision)
+/* A tree that `count` interchanges at different branches lead to. */
+static void interchanged(int32_t *out, const int32_t *decision, int count)
 {
     topology t;
     int32_t scratch[6 * N];
     check_status(topology_init(&t, N));
     topology_build(&t, decision);
-    for (int32_t v = N; v < topology_nodes(N); v++)
+    for (int32_t v = N; v < topology_nodes(N) && count > 0; v++)
         if (topology_has_nni(&t, v)) {
             topology_nni(&t, v, 0);
-            break;
+            count--;
         }
     topology_decisions(out, NULL, &t, scratch);
     topology_free(&t);
+}
+
+static void neighbour(int32_t *out, const int32_t *decision)
+{
+    interchanged(out, decision, 1);
 }
 
 /* Two trees that are far apart, with shares 3/4 and 1/4, and a neighbour of the first of no weight.
@@ -121,7 +126,8 @@ static int start_chains(void *stage, const int32_t *decision, const double *leng
     return chain_stage_start(stage, decision, length);
 }
 
-/* Chains begin at the best peak, then at the farthest, then at the best that is left. */
+/* Chains begin at the best peak, then at the best of those farther than a quarter of the largest
+ * distance, then at the best that is left. */
 static void chains_begin_far_apart(void **state)
 {
     (void)state;
@@ -130,7 +136,7 @@ static void chains_begin_far_apart(void **state)
     branch_posterior posterior;
     chain_stage *s;
     tree_table t;
-    int32_t far[2][D], near[D], bad[D];
+    int32_t far[2][D], middle[D], near[D], bad[D];
     const collapsed_settings set = collapsed_defaults(1);
     check_status(
         branch_posterior_init(&posterior, &data.alignment, NULL, &m, branch_prior_exponential(10)));
@@ -138,12 +144,14 @@ static void chains_begin_far_apart(void **state)
     neighbour(near, far[0]);
     t.mark[tree_table_find(&t, near)] |= TREE_PEAK;
     t.laplace[tree_table_find(&t, near)] = -0.5;
+    interchanged(middle, far[0], 2); /* nearer than far[1], and better */
+    add(&t, middle, -0.7, TREE_PEAK);
     for (int i = 0; i < D; i++)
         bad[i] = 2 * i + 2;
     add(&t, bad, -1000, TREE_PEAK); /* too far below the others */
     check_status(chain_stage_create(&s, &posterior, &set.chains, 1, NULL, NULL));
     check_status(chain_starts(&t, 30, set.chains.chains, start_chains, s));
-    const int32_t *expected[] = {far[0], far[1], near, far[0]};
+    const int32_t *expected[] = {far[0], middle, far[1], near};
     for (int i = 0; i < 4; i++)
         assert_memory_equal(tree_chain_decision(tree_chains_at(s->chains, i)), expected[i],
                             sizeof far[0]);

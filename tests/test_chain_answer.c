@@ -177,11 +177,13 @@ static void check_exact(const alignment *a, uint64_t seed)
     }
     verdict v;
     verdict_init(&v);
-    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false);
+    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false,
+                  true);
     assert_int_equal(v.converged, v.asdsf <= set.judgement.asdsf); /* nothing else is amiss */
     set.judgement.asdsf = 0.05;                                    /* the chains are short */
     verdict_init(&v);
-    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false);
+    chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, false,
+                  true);
     assert_true(v.converged);
     posterior_free(&r.posterior);
     bench_free(&b);
@@ -395,7 +397,8 @@ static void finishing_early(void **state)
         assert_true(isfinite(r.evidence.log_evidence));
         verdict v;
         verdict_init(&v);
-        chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, true);
+        chain_verdict(&v, &r.check, chain_rounds_last(&b.chains->rounds), &r.evidence, &set, true,
+                      true);
         if (pieces == 0)
             assert_false(v.converged); /* 16 states of each chain say nothing */
         posterior_free(&r.posterior);
@@ -639,15 +642,21 @@ static void verdicts(void **state)
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         verdict v;
         verdict_init(&v);
-        chain_verdict(&v, &row[i].check, &row[i].round, &e, &set, row[i].is_cut);
+        chain_verdict(&v, &row[i].check, &row[i].round, &e, &set, row[i].is_cut, true);
         assert_int_equal(v.converged, row[i].converged);
         assert_int_equal(v.has_evidence_error, row[i].has_error);
         assert_int_equal(v.n_warnings, row[i].warnings);
     }
     verdict v;
     verdict_init(&v);
-    chain_verdict(&v, &fine, &good, &precise, &set, true);
+    chain_verdict(&v, &fine, &good, &precise, &set, true, true);
     assert_true(v.converged && v.has_evidence_error && v.n_warnings == 0);
+    for (int may_follow = 0; may_follow < 2; may_follow++) {
+        verdict_init(&v);
+        modes_verdict(&v, 0.06, &set.modes, may_follow);
+        assert_false(v.converged);
+        assert_int_equal(strstr(v.warning[0], "Allow more time") != NULL, may_follow);
+    }
 }
 
 int main(void)

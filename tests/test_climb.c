@@ -388,11 +388,11 @@ static void identical_sequences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(peaks_are_peaks),   cmocka_unit_test(as_high_as_the_plain_way),
-        cmocka_unit_test(same_every_time),   cmocka_unit_test(peaks_on_the_way_are_visited),
-        cmocka_unit_test(same_every_time),   cmocka_unit_test(shaking_helps),
-        cmocka_unit_test(given_up_anywhere), cmocka_unit_test(given_up_at_once),
-        cmocka_unit_test(few_taxa),          cmocka_unit_test(identical_sequences),
+        cmocka_unit_test(peaks_are_peaks),     cmocka_unit_test(as_high_as_the_plain_way),
+        cmocka_unit_test(same_every_time),     cmocka_unit_test(peaks_on_the_way_are_visited),
+        cmocka_unit_test(shaking_helps),       cmocka_unit_test(given_up_anywhere),
+        cmocka_unit_test(given_up_at_once),    cmocka_unit_test(few_taxa),
+        cmocka_unit_test(identical_sequences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ enum rng_purpose {
     RNG_EVIDENCE_BRANCH = 7,
     RNG_POSTERIOR = 8,     /* choice of trees and lengths in the final sampling */
     RNG_BENCH = 10,        /* 9 was in use */
-    RNG_START = 11,        /* stepwise-addition starting trees of exploration */
+    RNG_START = 11,        /* stepwise-addition starting trees of exploration; shaking of peaks */
     RNG_TREE_LENGTHS = 12, /* branch lengths from the proposal of one topology */
     RNG_SAMPLE = 13,       /* draws from a trained model */
     RNG_SAMPLE_BRANCH = 14,

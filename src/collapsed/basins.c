@@ -38,9 +38,25 @@ int peak_list_add(peak_list *p, const int32_t *decision, double laplace, int32_t
     int status = key_table_add(&p->trees, decision, &at);
     if (!status) {
         p->hits[at] = at == before ? climbs : p->hits[at] + climbs;
-        p->laplace[at] = laplace;
+        p->laplace[at] = at == before ? laplace : fmax(p->laplace[at], laplace);
     }
     return status;
+}
+
+int64_t peak_list_climbs(const peak_list *p)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < p->trees.count; i++)
+        sum += p->hits[i];
+    return sum;
+}
+
+int64_t peak_list_ends(const peak_list *p)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < p->trees.count; i++)
+        count += p->hits[i] > 0;
+    return count;
 }
 
 static double best_peak(const peak_list *p)

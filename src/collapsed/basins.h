@@ -12,7 +12,7 @@
 #include "base/key_table.h"
 #include "collapsed/tree_table.h"
 
-/* The peaks at which climbs ended. */
+/* The peaks at which climbs ended, and those that were found around them. */
 typedef struct peak_list {
     key_table trees; /* decisions */
     int32_t *hits;   /* [trees.count] climbs */
@@ -23,8 +23,13 @@ typedef struct peak_list {
 void peak_list_init(peak_list *p, int32_t n_taxa);
 void peak_list_free(peak_list *p); /* safe on a zeroed one */
 
-/* So many climbs ended at decision [N-3]; 0 for a peak that was found from another one. */
+/* So many climbs ended at decision [N-3]; 0 for a peak that was found from another one. Of several
+ * g for one peak the largest counts. */
 int peak_list_add(peak_list *p, const int32_t *decision, double laplace, int32_t climbs);
+
+/* Climbs that have ended, and the number of peaks at which they did. */
+int64_t peak_list_climbs(const peak_list *p);
+int64_t peak_list_ends(const peak_list *p);
 
 /* How many climbs have found the top: each counts exp(-d / scale), d being how far below the best
  * peak it ended, in nats; 0 without any. One climb alone says little: others may have missed a

@@ -423,8 +423,7 @@ static int draw_lengths(chain_answer *a, const interrupt *stop)
 /* How many of the trees that were picked are looked at. */
 static size_t to_look_at(const chain_answer *a)
 {
-    const mode_settings *set = &a->set.modes;
-    const size_t most = (size_t)affordable(a, set->trees, set->least_trees);
+    const size_t most = other_modes_trees(&a->set, a->chains->problem->n_taxa);
     return a->n_picks < most ? a->n_picks : most;
 }
 

@@ -39,16 +39,18 @@ void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *
             check->forward, fabs(check->forward) / error);
 }
 
-void modes_verdict(verdict *v, double left_out, const mode_settings *set)
+void modes_verdict(verdict *v, double left_out, const mode_settings *set, bool may_follow)
 {
     if (left_out <= set->left_out)
         return;
     verdict_warn(v, true,
                  "The branch lengths of many trees can be explained in more than one way, and only "
                  "one of them is known: about %.0f %% of the posterior is left out. "
-                 "Probabilities of splits and the log marginal likelihood may be off. Allow more "
-                 "time: chains that draw branch lengths too can follow then.",
-                 100 * left_out);
+                 "Probabilities of splits and the log marginal likelihood may be off.%s",
+                 100 * left_out,
+                 may_follow ? " Allow more time: chains that draw branch lengths too can follow "
+                              "then."
+                            : "");
 }
 
 /* What the log marginal likelihood is worth. */
@@ -138,12 +140,12 @@ void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
 }
 
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
-                   const collapsed_settings *set, bool is_cut)
+                   const collapsed_settings *set, bool is_cut, bool may_follow)
 {
     set_figures(v, last);
     judge_chains(v, last, &set->judgement);
     judge_evidence(v, check, &set->judgement);
-    modes_verdict(v, check->other_modes, &set->modes);
+    modes_verdict(v, check->other_modes, &set->modes, may_follow);
     if (e->failed)
         verdict_warn(v, false,
                      "For some draws no mode of the branch lengths was found; their weight is 0.");

@@ -7,9 +7,9 @@
 #include "results/verdict.h"
 
 /* Judges by the last round of the chains and by how chains and draws agree. v is initialised.
- * is_cut: a time limit ended the chains or the draws. */
+ * is_cut: a time limit ended the chains or the draws; may_follow: as for modes_verdict. */
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
-                   const collapsed_settings *set, bool is_cut);
+                   const collapsed_settings *set, bool is_cut, bool may_follow);
 
 /* Judges chains over topologies with their lengths by their last round. v is initialised; e may
  * have an estimate of the evidence from elsewhere, with its Pareto k; leaves_modes: of one mode of
@@ -21,8 +21,8 @@ void joint_verdict(verdict *v, const chain_round *last, const evidence *e,
 void draws_verdict(verdict *v, const chain_check *check, const chain_judgement *set);
 
 /* Says that trees have modes of their branch lengths that were left out, if they hold too much of
- * the posterior. */
-void modes_verdict(verdict *v, double left_out, const mode_settings *set);
+ * the posterior. may_follow: chains with branch lengths could help, given time. */
+void modes_verdict(verdict *v, double left_out, const mode_settings *set, bool may_follow);
 
 /* What chains with lengths showed that were to help where a table cannot be relied on, and could
  * not. */

@@ -263,20 +263,28 @@ void driver_judge_climbs(verdict *v, const collapsed_run *c)
 
 void driver_judge_starts(verdict *v, const collapsed_run *c)
 {
-    const double missing = tree_search_unfound(c->rounds->search);
-    const long long climbs = (long long)tree_search_counts(c->rounds->search)->starts;
+    const tree_search *x = c->rounds->search;
+    const double missing = tree_search_unfound(x), found = tree_search_found(x);
+    const bool is_fatal = missing > c->set.judgement.missing;
+    const long long climbs = (long long)peak_list_climbs(tree_search_peaks(x));
     if (missing <= c->set.search.missing)
         return;
-    if (missing == 1)
+    if (climbs == 0)
         verdict_warn(v, true,
-                     "The time limit ended the search for trees before one of its climbs was done, "
-                     "so better trees may exist where no chain has been. Allow more time.");
+                     "The search for trees ended before one of its climbs from a random tree was "
+                     "done, so better trees may exist where no chain has been. Allow more time.");
+    else if (found >= c->set.search.rugged * (double)climbs)
+        verdict_warn(v, is_fatal,
+                     "Only %lld climbs from random trees were done in the search for trees, too "
+                     "few to tell whether better trees exist where no chain has been. Allow more "
+                     "time, or compare another seed.",
+                     climbs);
     else
-        verdict_warn(v, missing > c->set.judgement.missing,
-                     "Few of %lld searches that began at random trees came near the best tree "
-                     "(together they count as %.1f), so trees as good or better may exist where no "
-                     "chain has been. Allow more time, and compare another seed.",
-                     climbs, tree_search_found(c->rounds->search));
+        verdict_warn(v, is_fatal,
+                     "Of %lld searches that began at random trees few came near the best tree, as "
+                     "if %.1f had found it, so trees as good or better may exist where no chain "
+                     "has been. Allow more time, and compare another seed.",
+                     climbs, found);
 }
 
 static int finish_table(collapsed_run *c, answer *out)
@@ -288,7 +296,7 @@ static int finish_table(collapsed_run *c, answer *out)
     out->evidence.cut = c->is_cut && !criteria_hold;
     verdict_of_evidence(&out->verdict, &out->evidence);
     driver_judge_climbs(&out->verdict, c);
-    modes_verdict(&out->verdict, driver_other_modes(c), &c->set.modes);
+    modes_verdict(&out->verdict, driver_other_modes(c), &c->set.modes, driver_may_follow(c));
     if (c->joint)
         failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
     return status;

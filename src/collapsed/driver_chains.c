@@ -128,10 +128,14 @@ static bool lengths_failed(const collapsed_run *c)
            (k >= c->set.joint.pareto_k && k < HUGE_VAL); /* of too few it says nothing */
 }
 
+bool driver_may_follow(const collapsed_run *c)
+{
+    return !c->joint && !c->joint_gave_up && c->problem.posterior->n_taxa >= LEAST_TAXA;
+}
+
 bool driver_needs_joint(const collapsed_run *c)
 {
-    return !c->joint && !c->joint_gave_up && !c->finish_now &&
-           c->problem.posterior->n_taxa >= LEAST_TAXA && (table_failed(c) || lengths_failed(c));
+    return driver_may_follow(c) && !c->finish_now && (table_failed(c) || lengths_failed(c));
 }
 
 /* Whether the chains have shown that their target is not well defined: so many blocks did not
@@ -285,7 +289,7 @@ static int finish_chains(collapsed_run *c, answer *out)
     int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
     if (!status)
         chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
-                      &out->evidence, &c->set, c->is_cut);
+                      &out->evidence, &c->set, c->is_cut, driver_may_follow(c));
     if (!status && c->joint)
         failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
     return status;

@@ -71,6 +71,9 @@ int driver_report_chains(collapsed_run *c, run_report *out);
 int driver_chain_fields(collapsed_run *c, saved_state *s);
 int driver_finish_chains(collapsed_run *c, answer *out);
 
+/* Whether chains with branch lengths could still take over, given time. */
+bool driver_may_follow(const collapsed_run *c);
+
 /* Whether chains that took over have ended without agreeing, and are worth no more trees than the
  * draws before them. */
 bool driver_joint_failed(const collapsed_run *c);

@@ -35,6 +35,13 @@ static void final_progress(const collapsed_run *c, run_progress *out)
     const final_sampling *f = c->final;
     const bool fits = f && f->stage > FINAL_PASSES;
     char draws[FORMAT_ITEMS];
+    if (f && f->stage == FINAL_MODES) {
+        out->stage = "branch lengths";
+        out->unit = "trees";
+        out->done = (double)f->modes.looked;
+        snprintf(out->place, sizeof out->place, "looking for other modes of branch lengths");
+        return;
+    }
     out->is_done = f && f->stage == FINAL_DONE && !driver_needs_joint(c);
     out->stage = fits ? "fitting branch lengths" : "evidence";
     out->unit = fits ? "steps" : "draws";

@@ -76,16 +76,16 @@ void final_sampling_finish_now(final_sampling *a)
 
 bool final_sampling_failed(const final_sampling *a)
 {
-    return other_modes_share(&a->modes) > a->set->modes.left_out ||
-           (tree_sampler_passes(a->sampler) >= a->set->final.doubtful_passes &&
+    const int passes = tree_sampler_passes(a->sampler);
+    return (passes >= a->set->final.least_passes &&
+            other_modes_share(&a->modes) > a->set->modes.left_out) ||
+           (passes >= a->set->final.doubtful_passes &&
             tree_sampler_pareto(a->sampler) >= a->set->joint.pareto_k);
 }
 
 static size_t to_look_at(const final_sampling *a)
 {
-    const mode_settings *set = &a->set->modes;
-    const affordable_settings limit = {a->set->affordable.taxa, (size_t)set->least_trees};
-    return affordable_trees(&limit, (size_t)set->trees, a->c->table.n_taxa, 2);
+    return other_modes_trees(a->set, a->c->table.n_taxa);
 }
 
 /* Number `first` to `first` + n - 1 of `count` trees of the table in proportion to their weight:

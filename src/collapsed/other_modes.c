@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "collapsed/affordable.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,6 +59,12 @@ int other_modes_look(other_modes *m, evidence_batch *team, const known_mode *tre
     free(job);
     free(length);
     return status;
+}
+
+size_t other_modes_trees(const collapsed_settings *set, int n_taxa)
+{
+    const affordable_settings limit = {set->affordable.taxa, (size_t)set->modes.least_trees};
+    return affordable_trees(&limit, (size_t)set->modes.trees, n_taxa, 2);
 }
 
 double other_modes_share(const other_modes *m)

@@ -37,6 +37,9 @@ typedef struct mode_starts {
     double typical;
 } mode_starts;
 
+/* How many trees are looked at: fewer with many taxa. */
+size_t other_modes_trees(const collapsed_settings *set, int n_taxa);
+
 /* Where stop (may be NULL) is due, it ends after some of the trees. */
 int other_modes_look(other_modes *m, evidence_batch *team, const known_mode *tree, size_t count,
                      const mode_starts *start, const interrupt *stop);

@@ -14,7 +14,8 @@
 enum {
     CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
     SHAKEN_ROOM = 16, /* peaks that shaking one of them may bring */
-    SHAKES = 4,       /* peaks that are shaken in a piece of work */
+    LEAST_PIECES = 50,
+    SHAKES = 4, /* peaks that are shaken in a piece of work */
 };
 
 /* A tree that waits to be fitted. */
@@ -49,6 +50,7 @@ struct tree_search {
     int64_t wanted;      /* climbs in all, so far */
     int64_t most_first;  /* before the first expansion */
     int64_t most_shaken; /* peaks */
+    int shake_pieces;    /* for each */
     int64_t judged;      /* climbs whose harvest has been weighed */
     int64_t idle_starts; /* of these, the last ones that brought nothing */
     double before;       /* log weight of the table when the last ones were weighed, if any */
@@ -115,10 +117,14 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->set = *settings;
     x->seed = all->seed;
     x->wanted = settings->starts;
-    const affordable_settings bound = {all->affordable.taxa, (size_t)settings->starts};
+    const affordable_settings bound = {all->affordable.taxa,
+                                       (size_t)(settings->starts + settings->start_batch)};
     x->most_first =
         (int64_t)affordable_trees(&bound, (size_t)settings->most_starts, problem->n_taxa, 1);
     const affordable_settings shakes = {all->affordable.taxa, SHAKES};
+    const affordable_settings pieces = {all->affordable.taxa, LEAST_PIECES};
+    x->shake_pieces =
+        (int)affordable_trees(&pieces, (size_t)settings->shake_pieces, problem->n_taxa, 1);
     x->most_shaken =
         (int64_t)affordable_trees(&shakes, (size_t)settings->most_shaken, problem->n_taxa, 2);
     x->threads = threads;
@@ -428,9 +434,6 @@ int tree_search_start(tree_search *x, int count)
             int64_t found = 0;
             if (x->work[i][1] == ART_ERR_STOPPED)
                 continue;
-            const int64_t at = tree_table_find(x->table, x->result[i].decision);
-            if (x->result[i].status == ART_OK && (at < 0 || !(x->table->mark[at] & TREE_PEAK)))
-                x->counts.peaks++;
             x->counts.scored += x->work[i][0];
             x->counts.fitted += x->work[i][1];
             int status = enter(x, &x->result[i], TREE_PEAK, &found);
@@ -440,6 +443,7 @@ int tree_search_start(tree_search *x, int count)
                 return status;
         }
         x->counts.starts += now;
+        x->counts.peaks = peak_list_ends(&x->peaks);
         x->counts.rounds++;
         count -= now;
     }
@@ -485,7 +489,7 @@ static void shake_task(void *context, int task, int index)
     *list = (shaken_list){.item = x->result + (ptrdiff_t)task * SHAKEN_ROOM, .room = SHAKEN_ROOM};
     x->work[task][0] = 0;
     x->work[task][1] =
-        search_shake(&x->worker[index], &x->parent[task], list, stream, x->set.shake_pieces,
+        search_shake(&x->worker[index], &x->parent[task], list, stream, x->shake_pieces,
                      x->set.found_scale, &x->work[task][0], x->stop);
 }
 
@@ -499,22 +503,27 @@ static int enter_shaken(tree_search *x, const fitted_tree *t)
 
 int tree_search_shake(tree_search *x)
 {
-    const int count = choose_unshaken(x);
-    int status = ART_OK;
+    const int64_t left = x->most_shaken - x->counts.shaken;
+    int count = choose_unshaken(x), status = ART_OK;
+    count = count < left ? count : (int)left;
     copy_chosen(x, count);
     for (int i = 0; i < count; i++)
-        x->table->mark[x->chosen[i]] |= TREE_SHAKEN;
+        x->table->mark[x->chosen[i]] |= TREE_SHAKEN; /* before trees move in the table */
     pool_run(x->threads, count, shake_task, x);
     for (int i = 0; i < count && !status; i++) {
-        if (x->work[i][1] == ART_ERR_STOPPED)
+        if (x->work[i][1] == ART_ERR_STOPPED) { /* another time */
+            const int64_t at = tree_table_find(x->table, x->parent[i].decision);
+            if (at >= 0)
+                x->table->mark[at] &= (uint8_t)~TREE_SHAKEN;
             continue;
+        }
+        x->counts.shaken++;
         x->counts.scored += x->work[i][0];
         x->counts.fitted += x->work[i][1];
         status = enter_shaken(x, &x->parent[i]);
         for (int k = 0; k < x->shaken[i].count && !status; k++)
             status = enter_shaken(x, &x->shaken[i].item[k]);
     }
-    x->counts.shaken += count;
     x->counts.rounds++;
     return status;
 }

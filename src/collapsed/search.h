@@ -109,7 +109,7 @@ double tree_search_unfound(const tree_search *x);
 /* Whether climbs or shakes are still to come before the first expansion. */
 bool tree_search_is_starting(tree_search *x);
 
-/* The peaks that climbs have ended at; they outlive tree_search_release. */
+/* The peaks that climbs have ended at, or shaking has found; they outlive tree_search_release. */
 const peak_list *tree_search_peaks(const tree_search *x);
 
 /* One round of the next kind of work; *done becomes 1 when new starts find nothing new. The search

@@ -262,6 +262,8 @@ static void visit_peak(void *context, const branch_solver *s)
     const size_t bytes = ((size_t)w->problem->n_taxa - 3) * sizeof *w->decision;
     int worst = 0;
     topology_decisions(w->decision, NULL, &s->tree, w->scratch);
+    if (memcmp(list->from, w->decision, bytes) == 0)
+        return;
     for (int i = 0; i < list->count; i++) {
         if (memcmp(list->item[i].decision, w->decision, bytes) == 0)
             return;
@@ -280,6 +282,8 @@ int search_shake(search_worker *w, fitted_tree *t, shaken_list *list, rng stream
     const climb_visits visits = {window, visit_peak, w};
     const climb_counts before = *climb_count(w->climb);
     climb_tree tree = {t->decision, t->length, t->laplace};
+    memcpy(w->here.decision, t->decision, ((size_t)w->problem->n_taxa - 3) * sizeof *t->decision);
+    list->from = w->here.decision;
     list->count = 0;
     w->shaken = list;
     t->status = climb_shake(w->climb, &tree, stream, pieces, &visits, stop);

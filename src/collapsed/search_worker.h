@@ -37,6 +37,7 @@ typedef struct neighbour_list {
 
 /* Peaks that shaking has found, each once. */
 typedef struct shaken_list {
+    int32_t *from;     /* [N-3] the peak that is shaken, which is none of them */
     fitted_tree *item; /* [room] with lengths that were fitted near changes */
     int count, room;   /* if there are more, the best are kept */
 } shaken_list;

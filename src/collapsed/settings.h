@@ -64,7 +64,7 @@ typedef struct search_settings {
     double found_scale;     /* .. for so many nats below it, and h of them leave a share of 2^-h */
     double rugged;          /* if less than this share of the climbs found the top, other peaks are
                                looked for around those within found_scale of the best: .. */
-    int shake_pieces;       /* .. by so many pieces of shaking each, .. */
+    int shake_pieces;       /* .. by so many pieces of shaking each, fewer with many taxa, .. */
     int most_shaken;        /* .. for so many of them at most, fewer with many taxa */
     int more_starts;        /* climbs in every batch after that */
     int start_batch;        /* climbs in a piece of work */

@@ -28,10 +28,10 @@
 enum {
     TREE_EXPANDED = 1,  /* its nearest neighbours were examined */
     TREE_WIDENED = 2,   /* its neighbours by subtree moves too */
-    TREE_PEAK = 4,      /* a climb ended here */
+    TREE_PEAK = 4,      /* a climb ended here, or shaking of another peak */
     TREE_DRAWN = 8,     /* it was given from outside, not found as a neighbour */
-    TREE_SHAKEN = 32,   /* peaks around it were looked for */
     TREE_UNFITTED = 16, /* laplace is an approximate score; the lengths are not yet the mode */
+    TREE_SHAKEN = 32,   /* peaks around it were looked for */
 };
 
 typedef struct tree_table {

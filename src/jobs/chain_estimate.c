@@ -104,13 +104,12 @@ static chains_settings chains_of(const collapsed_settings *set)
     return plan;
 }
 
-/* All trees become the peak above one of them: chains begin at peaks, and from lower trees nearly
+/* The first tree becomes the peak above it: chains begin at peaks, and from lower trees nearly
  * every step of theirs changes much, and takes longer than later ones. */
 static int climb_once(trial *t)
 {
-    const size_t n_decisions = (size_t)t->part.n_taxa - 3, edges = (size_t)t->problem.n_edges;
     search_worker w;
-    fitted_tree peak = {0};
+    fitted_tree peak = {0}, first = {.decision = t->decision, .length = t->length};
     int64_t scored = 0;
     int status = search_worker_init(&w, &t->problem, &t->part, t->taxon, &t->set.search);
     if (status)
@@ -118,10 +117,7 @@ static int climb_once(trial *t)
     status = fitted_tree_init(&peak, &t->problem);
     if (!status && search_climb(&w, &peak, rng_at(1, RNG_START, 0, 0), &scored, NULL) >= 0 &&
         peak.status == ART_OK)
-        for (size_t i = 0; i < TREES; i++) {
-            memcpy(t->decision + i * n_decisions, peak.decision, n_decisions * sizeof *t->decision);
-            memcpy(t->length + i * edges, peak.length, edges * sizeof *t->length);
-        }
+        fitted_tree_copy(&first, &peak, &t->problem);
     fitted_tree_free(&peak);
     search_worker_free(&w);
     return status;
@@ -262,8 +258,8 @@ static double in_all(const chain_estimate *e, const collapsed_settings *set, int
     const double rounds = 1 + log2(fmax(1, blocks / (double)c->rounds.first_blocks));
     const double draws = pass_draws(set, n_taxa) * passes;
     const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
-    if (is_joint(set, n_taxa))
-        return set->route.starts * e->climb + blocks * e->block;
+    if (is_joint(set, n_taxa)) /* so many climbs are enough if all of them find the top */
+        return (set->route.starts + set->route.start_batch) * e->climb + blocks * e->block;
     return set->search.starts * e->climb + expanded * e->expand + blocks * e->block +
            (rounds * c->pilot_draws + draws) * e->fit + evaluated * e->evaluate;
 }
