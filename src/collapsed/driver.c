@@ -103,6 +103,13 @@ static bool is_diffuse(const collapsed_run *c)
              tree_search_unexpanded(r->search) > rounds_open_share(r)));
 }
 
+/* Whether other peaks are looked for around the best ones before chains begin there. */
+static bool shakes_first(const collapsed_run *c)
+{
+    return !c->finish_now && !driver_is_near_limit(c, driver_rest(c, c->set.route.search_share)) &&
+           tree_search_wants_shakes(c->rounds->search);
+}
+
 static int advance(run *r, diag *d)
 {
     collapsed_run *c = (collapsed_run *)r;
@@ -113,7 +120,7 @@ static int advance(run *r, diag *d)
     if (driver_needs_joint(c))
         return driver_begin_joint(c);
     if (is_diffuse(c) || is_incomplete(c))
-        return driver_begin_chains(c);
+        return shakes_first(c) ? tree_search_shake(c->rounds->search) : driver_begin_chains(c);
     return c->rounds->stage == ROUNDS_DONE ? advance_final(c, d) : advance_rounds(c, d);
 }
 

@@ -13,7 +13,7 @@
 
 enum {
     CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
-    SHAKEN_ROOM = 16, /* peaks that shaking one of them may bring */
+    SHAKEN_ROOM = 64, /* peaks that shaking one of them may bring */
     LEAST_PIECES = 50,
     SHAKES = 4, /* peaks that are shaken in a piece of work */
 };
@@ -121,7 +121,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
                                        (size_t)(settings->starts + settings->start_batch)};
     x->most_first =
         (int64_t)affordable_trees(&bound, (size_t)settings->most_starts, problem->n_taxa, 1);
-    const affordable_settings shakes = {all->affordable.taxa, SHAKES};
+    const affordable_settings shakes = {all->affordable.taxa, (size_t)settings->shaken};
     const affordable_settings pieces = {all->affordable.taxa, LEAST_PIECES};
     x->shake_pieces =
         (int)affordable_trees(&pieces, (size_t)settings->shake_pieces, problem->n_taxa, 1);
@@ -465,20 +465,36 @@ double tree_search_unfound(const tree_search *x)
     return exp2(-tree_search_found(x));
 }
 
-/* The best peaks within the reach of the best that were not shaken yet, in x->chosen. */
-static int choose_unshaken(tree_search *x)
+/* Peaks around which others are looked for in any case. */
+static int64_t most_shaken(const tree_search *x)
 {
-    const int best = choose(x, 1, -HUGE_VAL, TREE_PEAK, 0);
-    const double least =
-        best ? x->table->laplace[x->chosen[0]] - x->set.found_scale : (double)INFINITY;
-    return choose(x, x->set.batch < SHAKES ? x->set.batch : SHAKES, least, TREE_PEAK, TREE_SHAKEN);
+    const bool is_rugged = tree_search_found(x) < x->set.rugged * (double)x->counts.starts;
+    return is_rugged ? x->most_shaken : 0;
 }
 
-static bool wants_shakes(tree_search *x)
+/* The best peaks within the reach of the best that were not shaken yet, in x->chosen, as long as
+ * there are fewer than `most` of those that were. */
+static int choose_unshaken(tree_search *x, int64_t most)
 {
-    return x->counts.shaken < x->most_shaken &&
-           tree_search_found(x) < x->set.rugged * (double)x->counts.starts &&
-           choose_unshaken(x) > 0;
+    const int64_t left = most - x->counts.shaken;
+    const int64_t room = x->set.batch < SHAKES ? x->set.batch : SHAKES;
+    const int best = choose(x, 1, -HUGE_VAL, TREE_PEAK, 0);
+    if (best == 0 || left <= 0)
+        return 0;
+    const double least = x->table->laplace[x->chosen[0]] - x->set.found_scale;
+    return choose(x, (int)(left < room ? left : room), least, TREE_PEAK, TREE_SHAKEN);
+}
+
+/* For chains, a few at least. */
+static int choose_for_chains(tree_search *x)
+{
+    const int64_t most = most_shaken(x), few = x->set.shaken;
+    return choose_unshaken(x, most > few ? most : few);
+}
+
+bool tree_search_wants_shakes(tree_search *x)
+{
+    return choose_for_chains(x) > 0;
 }
 
 static void shake_task(void *context, int task, int index)
@@ -503,9 +519,7 @@ static int enter_shaken(tree_search *x, const fitted_tree *t)
 
 int tree_search_shake(tree_search *x)
 {
-    const int64_t left = x->most_shaken - x->counts.shaken;
-    int count = choose_unshaken(x), status = ART_OK;
-    count = count < left ? count : (int)left;
+    int count = choose_for_chains(x), status = ART_OK;
     copy_chosen(x, count);
     for (int i = 0; i < count; i++)
         x->table->mark[x->chosen[i]] |= TREE_SHAKEN; /* before trees move in the table */
@@ -657,7 +671,8 @@ static bool wants_climbs(const tree_search *x)
 bool tree_search_is_starting(tree_search *x)
 {
     return x->counts.starts < x->wanted ||
-           (x->counts.expanded == 0 && x->table->count > 0 && (wants_climbs(x) || wants_shakes(x)));
+           (x->counts.expanded == 0 && x->table->count > 0 &&
+            (wants_climbs(x) || choose_unshaken(x, most_shaken(x)) > 0));
 }
 
 int tree_search_advance(tree_search *x, int *done)
@@ -671,7 +686,7 @@ int tree_search_advance(tree_search *x, int *done)
         return tree_search_start(x, climbs < x->set.start_batch ? (int)climbs : x->set.start_batch);
     if (x->table->count == 0) /* not one climb had a result */
         return ART_ERR_NUMERIC;
-    if (x->counts.expanded == 0 && wants_shakes(x))
+    if (x->counts.expanded == 0 && choose_unshaken(x, most_shaken(x)) > 0)
         return tree_search_shake(x);
     if (x->counts.expanded >= x->set.widen_share * (x->counts.widened + x->set.widen_batch) &&
         choose_narrow(x, admission(x)) > 0)

@@ -101,6 +101,9 @@ double tree_search_missing(const tree_search *x);
  * over, there are peaks nearby that none of them has met. */
 int tree_search_shake(tree_search *x);
 
+/* Whether that is still to be done before chains begin: around a few peaks at least. */
+bool tree_search_wants_shakes(tree_search *x);
+
 /* How many climbs have found the top (peak_list_found), and the share of the posterior that may be
  * missing by that alone. */
 double tree_search_found(const tree_search *x);
