@@ -271,7 +271,7 @@ void driver_judge_climbs(verdict *v, const collapsed_run *c)
 void driver_judge_starts(verdict *v, const collapsed_run *c)
 {
     const tree_search *x = c->rounds->search;
-    const double missing = tree_search_unfound(x), found = tree_search_found(x);
+    const double missing = tree_search_unfound(x);
     const bool is_fatal = missing > c->set.judgement.missing;
     const long long climbs = (long long)peak_list_climbs(tree_search_peaks(x));
     if (missing <= c->set.search.missing)
@@ -280,7 +280,7 @@ void driver_judge_starts(verdict *v, const collapsed_run *c)
         verdict_warn(v, true,
                      "The search for trees ended before one of its climbs from a random tree was "
                      "done, so better trees may exist where no chain has been. Allow more time.");
-    else if (found >= c->set.search.rugged * (double)climbs)
+    else if (!tree_search_is_rugged(x))
         verdict_warn(v, is_fatal,
                      "Only %lld climbs from random trees were done in the search for trees, too "
                      "few to tell whether better trees exist where no chain has been. Allow more "
@@ -291,7 +291,7 @@ void driver_judge_starts(verdict *v, const collapsed_run *c)
                      "Of %lld searches that began at random trees few came near the best tree, as "
                      "if %.1f had found it, so trees as good or better may exist where no chain "
                      "has been. Allow more time, and compare another seed.",
-                     climbs, found);
+                     climbs, tree_search_found(x));
 }
 
 static int finish_table(collapsed_run *c, answer *out)

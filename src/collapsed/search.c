@@ -14,8 +14,7 @@
 enum {
     CHUNK = 256,      /* trees that are fitted, or climbs that are made, at a time */
     SHAKEN_ROOM = 64, /* peaks that shaking one of them may bring */
-    LEAST_PIECES = 50,
-    SHAKES = 4, /* peaks that are shaken in a piece of work */
+    SHAKES = 4,       /* peaks that are shaken in a piece of work */
 };
 
 /* A tree that waits to be fitted. */
@@ -122,7 +121,7 @@ int tree_search_create(tree_search **out, const branch_posterior *problem, const
     x->most_first =
         (int64_t)affordable_trees(&bound, (size_t)settings->most_starts, problem->n_taxa, 1);
     const affordable_settings shakes = {all->affordable.taxa, (size_t)settings->shaken};
-    const affordable_settings pieces = {all->affordable.taxa, LEAST_PIECES};
+    const affordable_settings pieces = {all->affordable.taxa, (size_t)settings->least_pieces};
     x->shake_pieces =
         (int)affordable_trees(&pieces, (size_t)settings->shake_pieces, problem->n_taxa, 1);
     x->most_shaken =
@@ -465,11 +464,15 @@ double tree_search_unfound(const tree_search *x)
     return exp2(-tree_search_found(x));
 }
 
+bool tree_search_is_rugged(const tree_search *x)
+{
+    return tree_search_found(x) < x->set.rugged * (double)peak_list_climbs(&x->peaks);
+}
+
 /* Peaks around which others are looked for in any case. */
 static int64_t most_shaken(const tree_search *x)
 {
-    const bool is_rugged = tree_search_found(x) < x->set.rugged * (double)x->counts.starts;
-    return is_rugged ? x->most_shaken : 0;
+    return tree_search_is_rugged(x) ? x->most_shaken : 0;
 }
 
 /* The best peaks within the reach of the best that were not shaken yet, in x->chosen, as long as

@@ -109,6 +109,9 @@ bool tree_search_wants_shakes(tree_search *x);
 double tree_search_found(const tree_search *x);
 double tree_search_unfound(const tree_search *x);
 
+/* Whether climbs end all over: few of those that were done have found the top. */
+bool tree_search_is_rugged(const tree_search *x);
+
 /* Whether climbs or shakes are still to come before the first expansion. */
 bool tree_search_is_starting(tree_search *x);
 

@@ -21,6 +21,7 @@ static const search_settings SEARCH = {
     .starts = 48,
     .found_scale = 10,
     .shake_pieces = 800,
+    .least_pieces = 50,
     .shaken = 4,
     .rugged = 0.25,
     .most_shaken = 32,

@@ -62,25 +62,25 @@ typedef struct search_settings {
                                with many taxa, as long as few of them have found the top: each
                                counts less by a factor of e .. */
     double found_scale;     /* .. for so many nats below it, and h of them leave a share of 2^-h */
-    int shake_pieces;       /* of shaking a peak, to find others around it; fewer with many taxa */
+    int shake_pieces;       /* that shake a peak (climb_shake), fewer with many taxa, .. */
+    int least_pieces;       /* .. but not fewer than this */
     int shaken;             /* the best peaks, that are shaken before chains begin */
     double rugged;          /* if less than this share of the climbs found the top, .. */
-    int most_shaken;     /* .. so many are, of those within found_scale, before anything else; fewer
-                            with many taxa */
-    int more_starts;     /* climbs in every batch after that */
-    int start_batch;     /* climbs in a piece of work */
-    int idle_starts;     /* the last so many climbs brought no more than .. */
-    double new_mass;     /* .. this share of the table's weight: then it is done, if .. */
-    double missing;      /* .. no more than this share is probably in peaks that were never found
-                            (basins.h): a peak of 3 % must have been found four times, .. */
-    size_t basin_trees;  /* .. by the heaviest trees, so many of them; .. */
-    int64_t most_starts; /* .. or after so many climbs */
-    int widen;           /* trees, the best, that are widened by subtree moves */
-    int widen_batch;     /* trees that a round widens: each costs as much as many expansions */
-    int widen_share;     /* expansions to one widening, while there is something to expand */
-    int radius;          /* branches, of the longest subtree move */
-    double spr_margin;   /* nats by which a whole fit may improve on the cheap score of a subtree
-                            move: so much below what is wanted it is still fitted in widening */
+    int most_shaken;        /* .. so many are before anything else, fewer with many taxa */
+    int more_starts;        /* climbs in every batch after that */
+    int start_batch;        /* climbs in a piece of work */
+    int idle_starts;        /* the last so many climbs brought no more than .. */
+    double new_mass;        /* .. this share of the table's weight: then it is done, if .. */
+    double missing;         /* .. no more than this share is probably in peaks that were never found
+                               (basins.h): a peak of 3 % must have been found four times, .. */
+    size_t basin_trees;     /* .. by the heaviest trees, so many of them; .. */
+    int64_t most_starts;    /* .. or after so many climbs */
+    int widen;              /* trees, the best, that are widened by subtree moves */
+    int widen_batch;        /* trees that a round widens: each costs as much as many expansions */
+    int widen_share;        /* expansions to one widening, while there is something to expand */
+    int radius;             /* branches, of the longest subtree move */
+    double spr_margin;      /* nats by which a whole fit may improve on the cheap score of a subtree
+                               move: so much below what is wanted it is still fitted in widening */
     /* A climb. */
     climb_settings climb; /* its radius and tolerance are the above */
     double rough;         /* nats, of the mode of a parsimony tree for which there is no time to

@@ -248,6 +248,13 @@ static double pass_draws(const collapsed_settings *set, int n_taxa)
     return affordable(set, set->answer.draws, set->answer.least_draws, n_taxa);
 }
 
+/* Climbs that are enough if all of them find the top. */
+static int least_climbs(const collapsed_settings *set, int n_taxa)
+{
+    return n_taxa > set->route.table_taxa ? set->route.starts + set->route.start_batch
+                                          : set->search.starts;
+}
+
 /* The whole, with so many blocks of every chain and passes of draws. */
 static double in_all(const chain_estimate *e, const collapsed_settings *set, int n_taxa,
                      double blocks, double passes)
@@ -258,9 +265,10 @@ static double in_all(const chain_estimate *e, const collapsed_settings *set, int
     const double rounds = 1 + log2(fmax(1, blocks / (double)c->rounds.first_blocks));
     const double draws = pass_draws(set, n_taxa) * passes;
     const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
-    if (is_joint(set, n_taxa)) /* so many climbs are enough if all of them find the top */
-        return (set->route.starts + set->route.start_batch) * e->climb + blocks * e->block;
-    return set->search.starts * e->climb + expanded * e->expand + blocks * e->block +
+    const int climbs = least_climbs(set, n_taxa);
+    if (is_joint(set, n_taxa))
+        return climbs * e->climb + blocks * e->block;
+    return climbs * e->climb + expanded * e->expand + blocks * e->block +
            (rounds * c->pilot_draws + draws) * e->fit + evaluated * e->evaluate;
 }
 
