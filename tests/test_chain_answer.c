@@ -240,6 +240,45 @@ static double part_that_counts(const chain_answer *a, const double *correction)
     return shift / whole;
 }
 
+/* More trees are picked until their lengths have half of the variance that is wanted, or often
+ * enough; the standard error is smaller for it, and the evidence the same within the errors. */
+static void trees_are_picked_until_they_are_enough(void **state)
+{
+    (void)state;
+    problem data = problem_random(12, 20, 1, 1);
+    result once, often;
+    for (int i = 0; i < 3; i++) {
+        collapsed_settings set = quick();
+        set.answer.evaluated = set.answer.least_evaluated = 8;
+        set.answer.pick_passes = i == 0 ? 1 : i == 1 ? 5 : 100;
+        set.error = i == 2 ? 0.5 : 1e-9;
+        bench b;
+        result r;
+        bench_init(&b, &data.alignment, &set, 1);
+        run(&r, &b);
+        const chain_answer *a = b.answer;
+        assert_int_equal(a->next, a->n_picks);
+        if (i == 2)
+            assert_int_equal(a->picked, 1); /* an error of 0.35 is soon there */
+        else
+            assert_true(a->picked == set.answer.pick_passes ||
+                        log_mean_error(&a->ratio) <= a->bridge.error / 2);
+        if (i == 1)
+            assert_true(a->picked > 1 && a->n_picks > 8);
+        if (i == 2)
+            posterior_free(&r.posterior);
+        else
+            *(i ? &often : &once) = r;
+        bench_free(&b);
+    }
+    assert_true(often.check.ratio_error < 0.7 * once.check.ratio_error);
+    check_near(often.evidence.log_evidence, once.evidence.log_evidence,
+               4 * once.evidence.log_evidence_se);
+    posterior_free(&once.posterior);
+    posterior_free(&often.posterior);
+    problem_free(&data);
+}
+
 /* Corrections that are nothing but chance count little, those of one sign for a split in full. */
 static void corrections_count_by_what_they_are_worth(void **state)
 {
@@ -247,7 +286,8 @@ static void corrections_count_by_what_they_are_worth(void **state)
     small_alignment six;
     small_alignment_init(&six, 6,
                          (const char *[]){"AAGTC", "AAGTC", "AATTC", "AATTA", "CATTC", "CAGTA"});
-    const collapsed_settings set = quick();
+    collapsed_settings set = quick();
+    set.answer.pick_passes = 1;
     static double chance[MOST_PICKS], meant[MOST_PICKS];
     bench b;
     rng r = rng_at(8, RNG_TEST, 0, 0);
@@ -340,8 +380,11 @@ static void a_resumed_run_is_the_same(void **state)
     (void)state;
     problem data = problem_random(10, 15, 1, 2);
     collapsed_settings set = quick();
-    set.answer.draws = 150;
-    set.answer.evaluated = 100;
+    set.chains.rounds.first_blocks = 64;
+    set.answer.draws = 300;
+    set.answer.evaluated = set.answer.least_evaluated = 4;
+    set.answer.pick_passes = 3;
+    set.error = 1e-9;
     result straight, resumed;
     bench b, next;
     bench_init(&b, &data.alignment, &set, 1);
@@ -360,6 +403,7 @@ static void a_resumed_run_is_the_same(void **state)
         pieces++;
     }
     assert_true(pieces > 8);
+    assert_true(b.answer->picked > 1);
     finish(&resumed, &b);
     bench_free(&b);
     check_same(&straight, &resumed);
@@ -663,6 +707,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_are_exact),
+        cmocka_unit_test(trees_are_picked_until_they_are_enough),
         cmocka_unit_test(corrections_count_by_what_they_are_worth),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(a_resumed_run_is_the_same),

@@ -249,16 +249,19 @@ static int is_enough(chain_answer *a, bool *enough)
 }
 
 /* Picks trees of both samples in proportion to their weights, one in each of equal steps of the sum
- * of the weights, and brings them in random order. */
+ * of the weights, and brings them in random order. Each time others; every tree has the same chance
+ * each time, so that what a tree stands for is the same but for a factor common to all. */
 static int pick_trees(chain_answer *a)
 {
-    const size_t all = chain_answer_trees(a);
+    const size_t all = chain_answer_trees(a), first = a->n_picks;
     const chain_answer_settings *set = &a->set.answer;
     const size_t wanted = (size_t)affordable(a, set->evaluated, set->least_evaluated);
-    rng stream = rng_at(a->set.seed, RNG_CHOICE, 0, 0);
-    a->pick = mem_zeros(wanted, sizeof *a->pick);
-    if (!a->pick)
+    rng stream = rng_at(a->set.seed, RNG_CHOICE, 0, (uint32_t)a->picked);
+    picked_tree *pick = mem_resize(a->pick, first + wanted, sizeof *a->pick);
+    if (!pick)
         return ART_ERR_NOMEM;
+    a->pick = pick;
+    a->picked++;
     double sum = 0, total = 0;
     for (size_t i = 0; i < all; i++)
         total += chain_answer_tree(a, i).weight;
@@ -268,15 +271,15 @@ static int pick_trees(chain_answer *a)
         int times = 0;
         for (sum += weight; next < sum; next += total / (double)wanted)
             times++;
-        if (times && a->n_picks < wanted)
+        if (times && a->n_picks < first + wanted)
             a->pick[a->n_picks++] =
                 (picked_tree){(int64_t)i, times, fmin(1, weight / total * (double)wanted), NAN};
     }
-    for (size_t i = a->n_picks; i > 1; i--) {
-        const size_t j = rng_below(&stream, (uint32_t)i);
+    for (size_t i = a->n_picks - first; i > 1; i--) {
+        const size_t j = first + rng_below(&stream, (uint32_t)i), last = first + i - 1;
         const picked_tree other = a->pick[j];
-        a->pick[j] = a->pick[i - 1];
-        a->pick[i - 1] = other;
+        a->pick[j] = a->pick[last];
+        a->pick[last] = other;
     }
     return ART_OK;
 }
@@ -420,6 +423,15 @@ static int draw_lengths(chain_answer *a, const interrupt *stop)
     return status;
 }
 
+/* Whether more trees would gain nothing, or have been picked often enough: their lengths have half
+ * of the variance that is wanted, and cannot make up for an error of Z. */
+static bool has_enough_lengths(const chain_answer *a)
+{
+    const double error = log_mean_error(&a->ratio);
+    return a->picked >= a->set.answer.pick_passes || error <= a->set.error * M_SQRT1_2 ||
+           error <= a->bridge.error / 2;
+}
+
 /* How many of the trees that were picked are looked at. */
 static size_t to_look_at(const chain_answer *a)
 {
@@ -459,8 +471,12 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
         else if (a->next < a->n_picks)
             status = draw_lengths(a, stop);
         a->end_lengths |= interrupt_is_due(stop);
-        if (a->next == a->n_picks || (a->end_lengths && a->next > 0))
+        if (status || (a->next < a->n_picks && !(a->end_lengths && a->next > 0)))
+            return status;
+        if (a->end_lengths || has_enough_lengths(a))
             a->stage = CHAIN_ANSWER_DONE;
+        else
+            status = pick_trees(a);
         return status;
     case CHAIN_ANSWER_DONE:
         break;
@@ -478,9 +494,12 @@ double chain_answer_error(const chain_answer *a)
  * them is saved. */
 static void pick_fields(chain_answer *a, saved_state *s)
 {
-    int64_t next = (int64_t)a->next;
+    int64_t next = (int64_t)a->next, picked = a->picked;
+    state_i64_in(s, "picked", &picked, 1, a->set.answer.pick_passes);
     if (state_loaded(s))
         state_fail(s, begin_lengths(a));
+    while (!s->status && a->picked < picked)
+        state_fail(s, pick_trees(a));
     if (s->status)
         return;
     state_i64_in(s, "evaluated", &next, 0, (int64_t)a->n_picks);

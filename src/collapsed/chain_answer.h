@@ -14,8 +14,8 @@
  * (bridge.h); the mean of w alone is the same sum, with another error. Of the two samples together,
  * each with the share that its effective size earns, trees are picked in proportion to their
  * weights; for each, branch lengths are drawn from its own proposal (branch/topology_evidence.h),
- * whose mean weight is an unbiased estimate of the tree's evidence. With u that estimate over exp
- * g,
+ * whose mean weight is an unbiased estimate of the tree's evidence. That is repeated with other
+ * picks until the error is as wanted. With u that estimate over exp g,
  *
  *     evidence = Z * mean of u over the trees picked * prior of a topology,
  *
@@ -58,8 +58,9 @@ typedef struct chain_answer {
     log_mean mean;          /* of the weights */
     bridge_estimate bridge; /* by the draws and the states, after the last pass */
     double *state_weight;   /* log w of the states; NULL before the last pass has ended */
-    /* The trees that were picked, in random order. */
+    /* The trees that were picked, each time in random order. */
     picked_tree *pick;
+    int picked; /* times */
     size_t n_picks, next;
     log_mean ratio;    /* of u, each pick once */
     other_modes modes; /* of the first of them */

@@ -181,6 +181,7 @@ static const chain_answer_settings ANSWER = {
     .hopeless = 10,
     .evaluated = 2000,
     .least_evaluated = 32,
+    .pick_passes = 16,
     .length_draws = 48,
     .full_taxa = 200,
     .tolerance = BRANCH_TOLERANCE,

@@ -263,7 +263,8 @@ typedef struct chain_answer_settings {
     double hopeless;     /* effective draws in the first passes: with fewer the density is no use
                             as a proposal, and the chains are all there is */
     int evaluated;       /* trees whose lengths are drawn, fewer with many taxa, .. */
-    int least_evaluated; /* .. but not fewer than this */
+    int least_evaluated; /* .. but not fewer than this; .. */
+    int pick_passes;     /* .. so many times at most */
     int length_draws;    /* of lengths for each, each time that it is picked */
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
