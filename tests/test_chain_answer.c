@@ -240,6 +240,28 @@ static double part_that_counts(const chain_answer *a, const double *correction)
     return shift / whole;
 }
 
+/* The variance of the mean of u that stays if all trees are picked: that of u between trees, by its
+ * definition, over the number of trees that draws and states are worth. */
+static double variance_that_stays(const chain_answer *a, const chain_check *check)
+{
+    double mean = 0, all = 0, own = 0, n = 0;
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const double stands = chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
+        mean += stands * exp(t->log_ratio);
+        n += stands;
+    }
+    mean /= n;
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const double stands = chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
+        const double u = exp(t->log_ratio) / mean;
+        all += stands / n * pow(u - 1, 2);
+        own += stands / n * t->variance * u * u;
+    }
+    return fmax(all - own, 0) / (check->draw_ess + check->state_ess);
+}
+
 /* More trees are picked until their lengths have half of the variance that is wanted, or often
  * enough; the standard error is smaller for it, and the evidence the same within the errors. */
 static void trees_are_picked_until_they_are_enough(void **state)
@@ -263,8 +285,10 @@ static void trees_are_picked_until_they_are_enough(void **state)
         else
             assert_true(a->picked == set.answer.pick_passes ||
                         log_mean_error(&a->ratio) <= a->bridge.error / 2);
+        const double stays = variance_that_stays(a, &r.check);
+        assert_true(pow(r.check.ratio_error, 2) > stays);
         if (i == 1)
-            assert_true(a->picked > 1 && a->n_picks > 8);
+            assert_true(a->picked > 1 && a->n_picks > 8 && stays > 0);
         if (i == 2)
             posterior_free(&r.posterior);
         else

@@ -41,6 +41,7 @@ typedef struct picked_tree {
     int times;        /* picked */
     double inclusion; /* probability of being picked at all */
     double log_ratio; /* log u; NaN before its lengths were drawn, -inf where none had weight */
+    double variance;  /* of log u, by the lengths drawn; 0 where it is not known */
 } picked_tree;
 
 typedef struct chain_answer {
@@ -79,7 +80,7 @@ typedef struct chain_check {
     double forward_error; /* .. and the standard error of the former */
     double overlap;       /* of density and posterior */
     double tree_error;    /* standard error of the log of the sum of exp g */
-    double ratio_error;   /* of the mean of u */
+    double ratio_error;   /* of the log of the mean of u */
     double other_modes;   /* share of the posterior in modes that were left out */
 } chain_check;
 

@@ -61,6 +61,38 @@ double chain_answer_pareto(const chain_answer *a)
     return k;
 }
 
+/* States that are used. */
+static size_t used_states(const chain_answer *a)
+{
+    return a->chains->states.count - chain_stage_fresh(a->chains);
+}
+
+/* Their effective number, by their splits. */
+static double effective_states(const chain_answer *a)
+{
+    const chain_round *last = chain_rounds_last(&a->chains->rounds);
+    const double used = (double)used_states(a);
+    return fmax(1, fmin(used, chain_round_ess(last) * used / last->states));
+}
+
+/* The effective number of the trees that are picked from. */
+static double pool_size(const chain_answer *a)
+{
+    return log_mean_ess(&a->mean) + effective_states(a);
+}
+
+/* The variance of log u between trees: what it has beyond that by the lengths drawn. */
+static double between_trees(const chain_answer *a, const ratio_estimate *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const double u = exp(t->log_ratio - r->log_mean);
+        sum += stands_for(a, t) / r->stands * ((u - 1) * (u - 1) - t->variance * u * u);
+    }
+    return fmax(sum, 0);
+}
+
 static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
 {
     double top = -HUGE_VAL, sum = 0, variance;
@@ -75,22 +107,8 @@ static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
         sum += stands_for(a, &a->pick[i]) * exp(a->pick[i].log_ratio - top);
     out->log_mean = top + log(sum / out->stands);
     const int status = ratio_variance(&variance, a, out);
-    out->error = sqrt(variance);
+    out->error = sqrt(variance + between_trees(a, out) / pool_size(a));
     return status;
-}
-
-/* States that are used. */
-static size_t used_states(const chain_answer *a)
-{
-    return a->chains->states.count - chain_stage_fresh(a->chains);
-}
-
-/* Their effective number, by their splits. */
-static double effective_states(const chain_answer *a)
-{
-    const chain_round *last = chain_rounds_last(&a->chains->rounds);
-    const double used = (double)used_states(a);
-    return fmax(1, fmin(used, chain_round_ess(last) * used / last->states));
 }
 
 /* The effective size of a weighted sample of n, from the error of its mean weight:
@@ -210,7 +228,7 @@ int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check 
         status = posterior_finish(&a->posterior);
     if (status)
         return status;
-    a->posterior.sample_ess = fmin(a->posterior.sample_ess, check->draw_ess + check->state_ess);
+    a->posterior.sample_ess = fmin(a->posterior.sample_ess, pool_size(a));
     *p = a->posterior;
     memset(&a->posterior, 0, sizeof a->posterior);
     return ART_OK;

@@ -85,7 +85,7 @@ static int pick_trees(chain_answer *a)
             times++;
         if (times && a->n_picks < first + wanted)
             a->pick[a->n_picks++] =
-                (picked_tree){(int64_t)i, times, fmin(1, weight / total * (double)wanted), NAN};
+                (picked_tree){(int64_t)i, times, fmin(1, weight / total * (double)wanted), NAN, 0};
     }
     for (size_t i = a->n_picks - first; i > 1; i--) {
         const size_t j = first + rng_below(&stream, (uint32_t)i), last = first + i - 1;
@@ -144,7 +144,9 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     const int lengths = job->draws, parts = lengths / a->set.answer.length_draws;
     const pooled_tree from_pool = chain_answer_tree(a, (size_t)t->tree);
     const double whole = job->status ? -HUGE_VAL : log_mean_value(&job->weights);
+    const double error = job->status ? HUGE_VAL : log_mean_error(&job->weights);
     t->log_ratio = whole - from_pool.laplace;
+    t->variance = isfinite(error) ? error * error : 0;
     a->failed += job->status != ART_OK;
     log_mean_add(&a->ratio, t->log_ratio);
     if (!isfinite(whole))
@@ -301,6 +303,10 @@ void chain_lengths_fields(chain_answer *a, saved_state *s)
         state_log_array(s, "log_ratio", ratio, a->next, 1);
     for (size_t i = 0; ratio && i < a->next; i++)
         a->pick[i].log_ratio = ratio[i];
+    state_f64_column(s, "variance", &a->pick->variance, a->next, sizeof *a->pick);
+    for (size_t i = 0; i < a->next && state_loaded(s); i++)
+        if (!(a->pick[i].variance >= 0 && isfinite(a->pick[i].variance)))
+            state_refuse(s, "a variance that is none");
     state_log_mean(s, "ratio", &a->ratio);
     other_modes_fields(&a->modes, to_look_at(a), s);
     posterior_fields(&a->posterior, s);
