@@ -219,8 +219,8 @@ static double part_that_counts(const chain_answer *a, const double *correction)
     double shift = 0, whole = 0;
     check_status(split_table_init(&before, n_taxa));
     check_status(split_table_init(&after, n_taxa));
-    check_status(chain_splits_estimate(&before, a, none, 100));
-    check_status(chain_splits_estimate(&after, a, correction, 100));
+    check_status(chain_splits_estimate(&before, a, none, 100, 0));
+    check_status(chain_splits_estimate(&after, a, correction, 100, 0));
     for (size_t i = 0; i < before.count; i++) {
         const uint64_t *bits = split_table_bits(&before, i);
         const double p = split_frequency(&before, i);
@@ -262,6 +262,34 @@ static double variance_that_stays(const chain_answer *a, const chain_check *chec
     return fmax(all - own, 0) / (check->draw_ess + check->state_ess);
 }
 
+/* The probability of the tree that was picked first, by its definition: the mean over all times
+ * that it was picked. */
+static double probability_of_first(const chain_answer *a)
+{
+    const int32_t *first = chain_answer_tree(a, (size_t)a->pick[0].tree).decision;
+    double sum = 0, times = 0, all = 0, stands_for_all = 0;
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
+        all += from.weight / t->inclusion * exp(t->log_ratio);
+        stands_for_all += from.weight / t->inclusion;
+        if (memcmp(from.decision, first, chain_answer_decisions(a) * sizeof *first))
+            continue;
+        sum += t->times * exp(from.laplace + t->log_ratio - a->bridge.log_sum);
+        times += t->times;
+    }
+    return sum / times * stands_for_all / all;
+}
+
+/* The effective number of the states used, of all chains, by that of the states compared. */
+static double effective_states(const chain_answer *a)
+{
+    const chain_round *last = chain_rounds_last(&a->chains->rounds);
+    const double used = (double)(chain_answer_trees(a) - a->n_draws);
+    return fmax(
+        1, fmin(used, chain_round_ess(last) * used / (last->states * a->chains->states.n_chains)));
+}
+
 /* More trees are picked until their lengths have half of the variance that is wanted, or often
  * enough; the standard error is smaller for it, and the evidence the same within the errors. */
 static void trees_are_picked_until_they_are_enough(void **state)
@@ -281,14 +309,20 @@ static void trees_are_picked_until_they_are_enough(void **state)
         const chain_answer *a = b.answer;
         assert_int_equal(a->next, a->n_picks);
         if (i == 2)
-            assert_int_equal(a->picked, 1); /* an error of 0.35 is soon there */
+            assert_int_equal(a->passes, 1); /* an error of 0.35 is soon there */
         else
-            assert_true(a->picked == set.answer.pick_passes ||
+            assert_true(a->passes == set.answer.pick_passes ||
                         log_mean_error(&a->ratio) <= a->bridge.error / 2);
         const double stays = variance_that_stays(a, &r.check);
         assert_true(pow(r.check.ratio_error, 2) > stays);
+        check_near(r.check.state_ess, effective_states(a), 1e-9 * r.check.state_ess);
+        const tree_set *trees = &r.posterior.trees;
+        const int64_t first =
+            tree_set_find(trees, chain_answer_tree(a, (size_t)a->pick[0].tree).decision);
+        check_near(trees->weight[first] / trees->total * trees->share, probability_of_first(a),
+                   1e-12);
         if (i == 1)
-            assert_true(a->picked > 1 && a->n_picks > 8 && stays > 0);
+            assert_true(a->passes > 1 && a->n_picks > 8 && stays > 0 && !a->is_cut);
         if (i == 2)
             posterior_free(&r.posterior);
         else
@@ -427,7 +461,7 @@ static void a_resumed_run_is_the_same(void **state)
         pieces++;
     }
     assert_true(pieces > 8);
-    assert_true(b.answer->picked > 1);
+    assert_true(b.answer->passes > 1);
     finish(&resumed, &b);
     bench_free(&b);
     check_same(&straight, &resumed);

@@ -8,14 +8,8 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LEAST_PIECE = 4 }; /* trees, where each takes longest */
-
-static size_t decisions(const chain_answer *a)
-{
-    return a->chains->states.n_decisions;
-}
 
 size_t chain_answer_trees(const chain_answer *a)
 {
@@ -28,7 +22,7 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i)
     const chain_states *x = &a->chains->states;
     if (i < a->n_draws) {
         const double share = (1 - a->bridge.share) / (double)a->n_draws;
-        return (pooled_tree){.decision = a->decision + i * decisions(a),
+        return (pooled_tree){.decision = a->decision + i * chain_answer_decisions(a),
                              .laplace = a->laplace[i],
                              .weight =
                                  share * bridge_weight(&a->bridge, a->laplace[i] - a->log_q[i])};
@@ -106,7 +100,7 @@ static int make_room(chain_answer *a, size_t room)
 {
     if (room <= a->room)
         return ART_OK;
-    int32_t *decision = mem_resize(a->decision, room * decisions(a), sizeof *decision);
+    int32_t *decision = mem_resize(a->decision, room * chain_answer_decisions(a), sizeof *decision);
     if (decision)
         a->decision = decision;
     double *laplace = mem_resize(a->laplace, room, sizeof *laplace);
@@ -150,7 +144,7 @@ static int draw_trees(chain_answer *a, const interrupt *stop)
     double *length = mem_zeros(ANSWER_PIECE * edges, sizeof *length);
     int status = length ? make_room(a, (first / in_pass + 1) * in_pass) : ART_ERR_NOMEM;
     for (size_t i = 0; i < count && !status; i++) {
-        int32_t *decision = a->decision + (first + i) * decisions(a);
+        int32_t *decision = a->decision + (first + i) * chain_answer_decisions(a);
         rng stream = rng_at(a->set.seed, RNG_PROPOSAL, 0, (uint32_t)(first + i));
         a->log_q[first + i] = tree_proposal_sample(a->chains->proposal, decision, &stream);
         length_guess_fill(length + i * edges, a->chains->guess, decision);
@@ -209,6 +203,7 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
         a->end_draws |= interrupt_is_due(stop);
         if (!status && a->n_draws % (size_t)a->pass_draws == 0)
             status = is_enough(a, &enough);
+        a->is_cut |= a->end_draws && !enough;
         return status || !(enough || a->end_draws) ? status : chain_lengths_begin(a);
     case CHAIN_ANSWER_LENGTHS:
         return chain_lengths_advance(a, stop);
@@ -216,6 +211,13 @@ int chain_answer_advance(chain_answer *a, const interrupt *stop)
         break;
     }
     return status;
+}
+
+bool chain_answer_lengths_failed(const chain_answer *a)
+{
+    const double k = chain_answer_pareto(a);
+    return other_modes_share(&a->modes) > a->set.modes.left_out ||
+           (k >= a->set.joint.pareto_k && k < HUGE_VAL); /* of too few it says nothing */
 }
 
 double chain_answer_error(const chain_answer *a)

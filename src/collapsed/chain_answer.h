@@ -51,6 +51,7 @@ typedef struct chain_answer {
     chain_answer_stage stage;
     bool end_draws, end_lengths; /* as soon as possible */
     int pass_draws;              /* of a pass */
+    bool is_cut;                 /* there would have been more of one or the other */
     /* The draws. */
     size_t n_draws, room;
     int32_t *decision;      /* [n_draws][N-3] */
@@ -61,7 +62,7 @@ typedef struct chain_answer {
     double *state_weight;   /* log w of the states; NULL before the last pass has ended */
     /* The trees that were picked, each time in random order. */
     picked_tree *pick;
-    int picked; /* times */
+    int passes; /* in which trees were picked */
     size_t n_picks, next;
     log_mean ratio;    /* of u, each pick once */
     other_modes modes; /* of the first of them */
@@ -72,7 +73,7 @@ typedef struct chain_answer {
 /* How the two samples agree, for the verdict. */
 typedef struct chain_check {
     double draw_ess;      /* effective number of draws */
-    double state_ess;     /* and of states */
+    double state_ess;     /* and of the states of all chains together */
     double pareto_k;      /* of the weights of the draws */
     double ratio_k;       /* of the estimates u */
     double forward;       /* nats: log of the sum of exp g by the draws alone, less that by the
@@ -84,8 +85,22 @@ typedef struct chain_check {
     double other_modes;   /* share of the posterior in modes that were left out */
 } chain_check;
 
+/* Of a tree. */
+static inline size_t chain_answer_decisions(const chain_answer *a)
+{
+    return a->chains->states.n_decisions;
+}
+
 /* Draws of a pass: fewer with many taxa. */
 int chain_answer_pass(const collapsed_settings *set, int n_taxa);
+
+/* From `most` with few taxa down to `least`, as the cost of a tree grows. */
+int chain_answer_affordable(const chain_answer *a, int most, int least);
+
+enum { ANSWER_PIECE = 64 }; /* trees in a piece of work, at most */
+
+/* Trees in the next piece, of those that are left: fewer where each takes longer. */
+size_t chain_answer_piece(const chain_answer *a, size_t left);
 
 /* The stage is done and borrowed, as are the names. */
 int chain_answer_create(chain_answer **out, chain_stage *chains, const taxa *names,
@@ -115,8 +130,15 @@ pooled_tree chain_answer_tree(const chain_answer *a, size_t i);
 /* The sum of exp g over all trees, from the draws so far and the states. */
 int chain_answer_bridge(bridge_estimate *out, const chain_answer *a);
 
-/* Of the log evidence, so far; +inf at first. */
+/* Of the log evidence, so far, without the part that more picks do not change; +inf at first. */
 double chain_answer_error(const chain_answer *a);
+
+/* The effective number of draws and states from which trees are picked. */
+double chain_answer_pool_size(const chain_answer *a);
+
+/* Whether the lengths that were drawn are no use, or leave other modes out: chains with branch
+ * lengths are needed. */
+bool chain_answer_lengths_failed(const chain_answer *a);
 
 /* Pareto k of the estimates u of the trees that were picked; NaN if memory is short. O(picks log
  * picks). */

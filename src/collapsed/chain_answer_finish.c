@@ -16,6 +16,7 @@ static const double LEAST_LOG = -600; /* of a probability: what is less by a fac
 typedef struct ratio_estimate {
     double log_mean; /* log of the mean of u */
     double error;    /* its standard error */
+    double stays;    /* the part of the variance that would stay if all trees were picked */
     double k;        /* Pareto k of the u */
     double stands;   /* sum of weight / inclusion */
 } ratio_estimate;
@@ -26,29 +27,15 @@ static double stands_for(const chain_answer *a, const picked_tree *t)
     return chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
 }
 
-/* The variance of the mean of u: trees of the same topology share what the approximation is off by,
- * so that they count as one. */
-static int ratio_variance(double *variance, const chain_answer *a, const ratio_estimate *r)
+/* The variance of the mean of u, given the trees that are picked from. */
+static double ratio_variance(const chain_answer *a, const ratio_estimate *r)
 {
-    key_table trees;
-    const size_t n = a->next;
-    double *sum = mem_zeros(n + 1, sizeof *sum);
-    int status = sum ? ART_OK : ART_ERR_NOMEM;
-    key_table_init(&trees, a->chains->states.n_decisions * sizeof(int32_t));
-    for (size_t i = 0; i < n && !status; i++) {
-        size_t at;
-        status = key_table_add(&trees, chain_answer_tree(a, (size_t)a->pick[i].tree).decision, &at);
-        if (!status)
-            sum[at] += stands_for(a, &a->pick[i]) / r->stands *
-                       (exp(a->pick[i].log_ratio - r->log_mean) - 1);
-    }
-    *variance = 0;
-    for (size_t i = 0; i < trees.count && !status; i++)
-        *variance += sum[i] * sum[i];
-    *variance *= trees.count > 1 ? (double)trees.count / (double)(trees.count - 1) : HUGE_VAL;
-    key_table_free(&trees);
-    free(sum);
-    return status;
+    double variance = 0;
+    for (size_t i = 0; i < a->next; i++)
+        variance += pow(stands_for(a, &a->pick[i]) / r->stands *
+                            (exp(a->pick[i].log_ratio - r->log_mean) - 1),
+                        2);
+    return a->next > 1 ? variance * (double)a->next / (double)(a->next - 1) : HUGE_VAL;
 }
 
 double chain_answer_pareto(const chain_answer *a)
@@ -61,27 +48,27 @@ double chain_answer_pareto(const chain_answer *a)
     return k;
 }
 
-/* States that are used. */
+/* States that are used, of all chains. */
 static size_t used_states(const chain_answer *a)
 {
-    return a->chains->states.count - chain_stage_fresh(a->chains);
+    return chain_answer_trees(a) - a->n_draws;
 }
 
-/* Their effective number, by their splits. */
+/* Their effective number, by their splits: of those that were compared, a part is used. */
 static double effective_states(const chain_answer *a)
 {
     const chain_round *last = chain_rounds_last(&a->chains->rounds);
     const double used = (double)used_states(a);
-    return fmax(1, fmin(used, chain_round_ess(last) * used / last->states));
+    const double compared = last->states * a->chains->states.n_chains;
+    return fmax(1, fmin(used, chain_round_ess(last) * used / compared));
 }
 
-/* The effective number of the trees that are picked from. */
-static double pool_size(const chain_answer *a)
+double chain_answer_pool_size(const chain_answer *a)
 {
     return log_mean_ess(&a->mean) + effective_states(a);
 }
 
-/* The variance of log u between trees: what it has beyond that by the lengths drawn. */
+/* The variance of u / mean u between trees: what it has beyond that by the lengths drawn. */
 static double between_trees(const chain_answer *a, const ratio_estimate *r)
 {
     double sum = 0;
@@ -95,7 +82,7 @@ static double between_trees(const chain_answer *a, const ratio_estimate *r)
 
 static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
 {
-    double top = -HUGE_VAL, sum = 0, variance;
+    double top = -HUGE_VAL, sum = 0;
     *out = (ratio_estimate){.log_mean = NAN, .error = INFINITY, .k = chain_answer_pareto(a)};
     if (isnan(out->k))
         return ART_ERR_NOMEM;
@@ -106,9 +93,9 @@ static int estimate_ratio(ratio_estimate *out, const chain_answer *a)
     for (size_t i = 0; i < a->next; i++)
         sum += stands_for(a, &a->pick[i]) * exp(a->pick[i].log_ratio - top);
     out->log_mean = top + log(sum / out->stands);
-    const int status = ratio_variance(&variance, a, out);
-    out->error = sqrt(variance + between_trees(a, out) / pool_size(a));
-    return status;
+    out->stays = between_trees(a, out) / chain_answer_pool_size(a);
+    out->error = sqrt(ratio_variance(a, out) + out->stays);
+    return ART_OK;
 }
 
 /* The effective size of a weighted sample of n, from the error of its mean weight:
@@ -126,8 +113,8 @@ static int estimate_splits(chain_answer *a, const ratio_estimate *ratio)
     for (size_t i = 0; i < a->next; i++)
         correction[i] = stands_for(a, &a->pick[i]) / ratio->stands *
                         (exp(a->pick[i].log_ratio - ratio->log_mean) - 1);
-    const int status =
-        chain_splits_estimate(&a->posterior.splits, a, correction, effective_states(a));
+    const int status = chain_splits_estimate(&a->posterior.splits, a, correction,
+                                             effective_states(a), ratio->stays);
     free(correction);
     return status;
 }
@@ -143,6 +130,32 @@ static double common_factor(const chain_answer *a)
     return top < LEAST_LOG ? top : 0;
 }
 
+/* The trees that were evaluated, each with the mean of its estimates of exp(g) u over all times
+ * that it was picked, over exp(log_sum); those whose estimates are all 0 are left out. */
+static int list_picked(tree_set *found, const chain_answer *a, double log_sum)
+{
+    key_table trees;
+    double *sum = mem_zeros(2 * a->next + 1, sizeof *sum), *times = sum ? sum + a->next : NULL;
+    int status = sum ? ART_OK : ART_ERR_NOMEM;
+    key_table_init(&trees, a->chains->states.n_decisions * sizeof(int32_t));
+    for (size_t i = 0; i < a->next && !status; i++) {
+        const picked_tree *t = &a->pick[i];
+        const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
+        size_t at;
+        status = key_table_add(&trees, from.decision, &at);
+        if (!status) {
+            sum[at] += t->times * exp(from.laplace + t->log_ratio - log_sum);
+            times[at] += t->times;
+        }
+    }
+    for (size_t i = 0; i < trees.count && !status; i++)
+        if (sum[i] > 0)
+            status = tree_set_add(found, key_table_at(&trees, i), sum[i] / times[i]);
+    key_table_free(&trees);
+    free(sum);
+    return status;
+}
+
 /* The trees that were met, each with its probability exp(g) over the sum of exp g; with its u where
  * that is known, over the mean of u. */
 static int list_trees(chain_answer *a, const ratio_estimate *ratio)
@@ -151,13 +164,8 @@ static int list_trees(chain_answer *a, const ratio_estimate *ratio)
     const double common = common_factor(a), log_sum = a->bridge.log_sum + common;
     tree_set *old = &a->posterior.trees, found;
     int status = tree_set_init(&found, &old->taxa);
-    for (size_t i = 0; i < a->next && !status; i++) {
-        const picked_tree *t = &a->pick[i];
-        const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
-        if (isfinite(t->log_ratio) && tree_set_find(&found, from.decision) < 0)
-            status = tree_set_add(&found, from.decision,
-                                  exp(from.laplace + t->log_ratio - ratio->log_mean - log_sum));
-    }
+    if (!status)
+        status = list_picked(&found, a, ratio->log_mean + log_sum);
     for (size_t i = 0; i < all && !status; i++) {
         const pooled_tree t = chain_answer_tree(a, i);
         if (isfinite(t.laplace) && tree_set_find(&found, t.decision) < 0)
@@ -228,7 +236,7 @@ int chain_answer_finish(chain_answer *a, evidence *e, posterior *p, chain_check 
         status = posterior_finish(&a->posterior);
     if (status)
         return status;
-    a->posterior.sample_ess = fmin(a->posterior.sample_ess, pool_size(a));
+    a->posterior.sample_ess = fmin(a->posterior.sample_ess, chain_answer_pool_size(a));
     *p = a->posterior;
     memset(&a->posterior, 0, sizeof a->posterior);
     return ART_OK;

@@ -10,11 +10,6 @@
 /* Times that a tree counts as picked, at most, when its lengths are drawn. */
 enum { JOB_LENGTHS = 8 };
 
-static size_t decisions(const chain_answer *a)
-{
-    return a->chains->states.n_decisions;
-}
-
 /* Draws of lengths in a job, at most: those of JOB_LENGTHS picks. */
 static size_t job_lengths(const chain_answer *a)
 {
@@ -68,12 +63,12 @@ static int pick_trees(chain_answer *a)
     const size_t all = chain_answer_trees(a), first = a->n_picks;
     const chain_answer_settings *set = &a->set.answer;
     const size_t wanted = (size_t)chain_answer_affordable(a, set->evaluated, set->least_evaluated);
-    rng stream = rng_at(a->set.seed, RNG_CHOICE, 0, (uint32_t)a->picked);
+    rng stream = rng_at(a->set.seed, RNG_CHOICE, 0, (uint32_t)a->passes);
     picked_tree *pick = mem_resize(a->pick, first + wanted, sizeof *a->pick);
     if (!pick)
         return ART_ERR_NOMEM;
     a->pick = pick;
-    a->picked++;
+    a->passes++;
     double sum = 0, total = 0;
     for (size_t i = 0; i < all; i++)
         total += chain_answer_tree(a, i).weight;
@@ -156,8 +151,8 @@ static void collect(chain_answer *a, particles *out, size_t number, const eviden
     for (int k = 0; k < parts; k++) {
         const size_t from = at + (size_t)rng_choose(&stream, p->log_weight + at, lengths);
         const size_t to = (size_t)out->k++;
-        memcpy(out->decision + to * decisions(a), job->decision,
-               decisions(a) * sizeof *out->decision);
+        memcpy(out->decision + to * chain_answer_decisions(a), job->decision,
+               chain_answer_decisions(a) * sizeof *out->decision);
         memcpy(out->length + to * edges, p->drawn + from * edges, edges * sizeof *out->length);
         const double *z = p->parameter + from * n_free(a);
         memcpy(out->parameter + to * n_free(a), z, n_free(a) * sizeof *z);
@@ -238,12 +233,15 @@ static int draw_lengths(chain_answer *a, const interrupt *stop)
 }
 
 /* Whether more trees would gain nothing, or have been picked often enough: their lengths have half
- * of the variance that is wanted, and cannot make up for an error of Z. */
+ * of the variance that is wanted, and cannot make up for an error of Z; or chains with branch
+ * lengths should have the time. */
 static bool has_enough_lengths(const chain_answer *a)
 {
+    const chain_answer_settings *set = &a->set.answer;
     const double error = log_mean_error(&a->ratio);
-    return a->picked >= a->set.answer.pick_passes || error <= a->set.error * M_SQRT1_2 ||
-           error <= a->bridge.error / 2;
+    return a->passes >= set->pick_passes || error <= a->set.error * M_SQRT1_2 ||
+           error <= a->bridge.error / 2 ||
+           (a->passes >= set->trial_passes && chain_answer_lengths_failed(a));
 }
 
 /* How many of the trees that were picked are looked at. */
@@ -278,19 +276,21 @@ int chain_lengths_advance(chain_answer *a, const interrupt *stop)
     a->end_lengths |= interrupt_is_due(stop);
     if (status || (a->next < a->n_picks && !(a->end_lengths && a->next > 0)))
         return status;
-    if (!a->end_lengths && !has_enough_lengths(a))
+    const bool is_enough = a->next == a->n_picks && has_enough_lengths(a);
+    if (!is_enough && !a->end_lengths)
         return pick_trees(a);
+    a->is_cut |= !is_enough;
     a->stage = CHAIN_ANSWER_DONE;
     return ART_OK;
 }
 
 void chain_lengths_fields(chain_answer *a, saved_state *s)
 {
-    int64_t next = (int64_t)a->next, picked = a->picked;
-    state_i64_in(s, "picked", &picked, 1, a->set.answer.pick_passes);
+    int64_t next = (int64_t)a->next, passes = a->passes;
+    state_i64_in(s, "passes", &passes, 1, a->set.answer.pick_passes);
     if (state_loaded(s))
         state_fail(s, chain_lengths_begin(a));
-    while (!s->status && a->picked < picked)
+    while (!s->status && a->passes < passes)
         state_fail(s, pick_trees(a));
     if (s->status)
         return;

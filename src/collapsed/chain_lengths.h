@@ -1,17 +1,9 @@
-/* chain_lengths.h: the second stage of an answer from chains (chain_answer.h), for chain_answer.c:
- * trees are picked and their branch lengths drawn, until that error is as wanted. */
+/* chain_lengths.h: the second stage of an answer from chains (chain_answer.h): trees are picked and
+ * their branch lengths drawn, until that error is as wanted. Only chain_answer.c uses it. */
 #ifndef COLLAPSED_CHAIN_LENGTHS_H
 #define COLLAPSED_CHAIN_LENGTHS_H
 
 #include "collapsed/chain_answer.h"
-
-enum { ANSWER_PIECE = 64 }; /* trees in a piece of work, at most */
-
-/* Trees in the next piece, of those that are left: fewer where each takes longer. */
-size_t chain_answer_piece(const chain_answer *a, size_t left);
-
-/* From `most` with few taxa down to `least`, as the cost of a tree grows. */
-int chain_answer_affordable(const chain_answer *a, int most, int least);
 
 /* After the draws of trees: solves the bridge and picks trees. */
 int chain_lengths_begin(chain_answer *a);

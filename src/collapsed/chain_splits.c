@@ -224,7 +224,7 @@ static pair shrunk(pair c, double size)
 }
 
 int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
-                          double ess)
+                          double ess, double stays)
 {
     sums s;
     const size_t all = chain_answer_trees(a);
@@ -253,7 +253,8 @@ int chain_splits_estimate(split_table *out, const chain_answer *a, const double 
         const pair c = shrunk(correction_of(&s, bits, before), size * before * (1 - before));
         const double p = fmax(0, fmin(before + c.weight, 1)); /* corrections are noisy */
         out->weight[i] = p * out->total;
-        out->common[i] = split_variance(&s, bits, a->bridge.share, p, ess) + c.variance;
+        out->common[i] =
+            split_variance(&s, bits, a->bridge.share, p, ess) + c.variance + stays * p * (1 - p);
     }
     sums_free(&s);
     return status;

@@ -26,7 +26,8 @@
  * true corrections are much alike for all splits: of the size a^2 P (1 - P), with a^2 by the excess
  * of C^2 over V, summed over the splits. So C counts in part, a^2 P (1 - P) / (a^2 P (1 - P) + V),
  * and that part of V is its variance: the mean and the variance of a normal variable that is known
- * to be of this size and was seen with the error V. */
+ * to be of this size and was seen with the error V. If all trees were evaluated, the weights v u in
+ * place of v would still make the variance larger: by that of u between trees. */
 #ifndef COLLAPSED_CHAIN_SPLITS_H
 #define COLLAPSED_CHAIN_SPLITS_H
 
@@ -38,8 +39,9 @@ int chain_splits_of_states(split_table *out, const chain_states *x, double ess);
 
 /* out becomes the splits of all trees of both samples, with frequencies and errors; what it knows
  * of branch lengths stays. correction [a->next] is b of every tree that was evaluated; ess the
- * effective number of the states that are used. */
+ * effective number of the states that are used; `stays` the variance of the mean of u that would
+ * stay if all trees were evaluated. */
 int chain_splits_estimate(split_table *out, const chain_answer *a, const double *correction,
-                          double ess);
+                          double ess, double stays);
 
 #endif

@@ -123,9 +123,7 @@ static bool lengths_failed(const collapsed_run *c)
         driver_is_near_limit(c, driver_final_reserve(c)) ||
         !chains_are_good(chain_rounds_last(&c->chains->rounds), &c->set.judgement))
         return false;
-    const double k = chain_answer_pareto(c->answer);
-    return other_modes_share(&c->answer->modes) > c->set.modes.left_out ||
-           (k >= c->set.joint.pareto_k && k < HUGE_VAL); /* of too few it says nothing */
+    return chain_answer_lengths_failed(c->answer);
 }
 
 bool driver_may_follow(const collapsed_run *c)
@@ -224,7 +222,9 @@ static int advance_answer(collapsed_run *c)
     if (c->finish_now)
         chain_answer_end_lengths(c->answer);
     driver_set_deadline(c, draws ? 0.5 * driver_final_reserve(c) : driver_closing_reserve(c));
-    return chain_answer_advance(c->answer, &c->stop);
+    status = chain_answer_advance(c->answer, &c->stop);
+    c->is_cut |= c->answer->is_cut;
+    return status;
 }
 
 int driver_advance_chains(collapsed_run *c)
@@ -344,8 +344,9 @@ bool driver_joint_failed(const collapsed_run *c)
         return false;
     const chain_round *last = chain_rounds_last(&c->joint->rounds);
     return !chains_are_good(last, &c->set.judgement) &&
-           chain_round_ess(last) <=
-               (c->final ? tree_sampler_ess(c->final->sampler) : log_mean_ess(&c->answer->ratio));
+           chain_round_ess(last) <= (c->final ? tree_sampler_ess(c->final->sampler)
+                                              : fmin(log_mean_ess(&c->answer->ratio),
+                                                     chain_answer_pool_size(c->answer)));
 }
 
 int driver_finish_chains(collapsed_run *c, answer *out)

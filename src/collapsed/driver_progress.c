@@ -96,7 +96,7 @@ static void answer_progress(const collapsed_run *c, run_progress *out)
     out->stage = draws ? "evidence" : "branch lengths";
     out->unit = draws ? "draws" : "trees";
     out->done = !a ? 0 : draws ? (double)a->n_draws : (double)a->next;
-    out->total = draws ? 0 : (double)a->n_picks;
+    out->total = 0; /* more are drawn and picked until the error is as wanted */
     if (a && a->n_draws)
         snprintf(out->detail, sizeof out->detail, "standard error %.4f (target %.4f)",
                  chain_answer_error(a), c->set.error);

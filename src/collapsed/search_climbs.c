@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { SHAKEN_ROOM = 64 }; /* peaks that shaking one of them may bring */
+_Static_assert(SHAKES *SHAKEN_ROOM <= SEARCH_CHUNK, "shaken peaks have room among the results");
 
 static void climb_task(void *context, int task, int index)
 {

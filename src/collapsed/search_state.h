@@ -10,6 +10,7 @@
 enum {
     SEARCH_CHUNK = 256, /* trees that are fitted, or climbs that are made, at a time */
     SHAKES = 4,         /* peaks that are shaken in a piece of work */
+    SHAKEN_ROOM = 64,   /* peaks that shaking one of them may bring */
 };
 
 /* A tree that waits to be fitted. */

@@ -182,6 +182,7 @@ static const chain_answer_settings ANSWER = {
     .evaluated = 2000,
     .least_evaluated = 32,
     .pick_passes = 16,
+    .trial_passes = 4,
     .length_draws = 48,
     .full_taxa = 200,
     .tolerance = BRANCH_TOLERANCE,

@@ -264,7 +264,8 @@ typedef struct chain_answer_settings {
                             as a proposal, and the chains are all there is */
     int evaluated;       /* trees whose lengths are drawn, fewer with many taxa, .. */
     int least_evaluated; /* .. but not fewer than this; .. */
-    int pick_passes;     /* .. so many times at most */
+    int pick_passes;     /* .. so many times at most, .. */
+    int trial_passes;    /* .. or so often if their lengths are no use */
     int length_draws;    /* of lengths for each, each time that it is picked */
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
