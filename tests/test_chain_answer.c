@@ -172,7 +172,7 @@ static void check_exact(const alignment *a, uint64_t seed)
         int32_t decision[EXACT_TAXA];
         exact_tree(decision, i, a->n_taxa);
         const int64_t at = tree_set_find(&r.posterior.trees, decision);
-        if (exact[i] > 0.01) /* as good as the approximation of a tree's evidence by 16 draws */
+        if (exact[i] > 0.01) /* as good as the approximation of a tree's evidence by 48 draws */
             check_near(tree_set_probability(&r.posterior.trees, (size_t)at) / exact[i], 1, 0.35);
     }
     verdict v;
@@ -215,12 +215,15 @@ static double part_that_counts(const chain_answer *a, const double *correction)
 {
     const int n_taxa = a->chains->problem->n_taxa;
     static const double none[MOST_PICKS] = {0};
-    split_table before, after;
+    split_table before, after, with;
     double shift = 0, whole = 0;
     check_status(split_table_init(&before, n_taxa));
     check_status(split_table_init(&after, n_taxa));
+    const double stays = 0.01;
     check_status(chain_splits_estimate(&before, a, none, 100, 0));
     check_status(chain_splits_estimate(&after, a, correction, 100, 0));
+    check_status(split_table_init(&with, n_taxa));
+    check_status(chain_splits_estimate(&with, a, none, 100, stays));
     for (size_t i = 0; i < before.count; i++) {
         const uint64_t *bits = split_table_bits(&before, i);
         const double p = split_frequency(&before, i);
@@ -233,8 +236,12 @@ static double part_that_counts(const chain_answer *a, const double *correction)
             continue;
         shift += fabs(split_frequency(&after, (size_t)at) - p);
         whole += fabs(raw);
-        assert_true(split_frequency_error(&after, (size_t)at) >= split_frequency_error(&before, i));
+        const double error = split_frequency_error(&before, i);
+        assert_true(split_frequency_error(&after, (size_t)at) >= error);
+        check_near(pow(split_frequency_error(&with, (size_t)split_table_find(&with, bits)), 2),
+                   error * error + stays * p * (1 - p), 1e-12);
     }
+    split_table_free(&with);
     split_table_free(&before);
     split_table_free(&after);
     return shift / whole;
@@ -262,11 +269,44 @@ static double variance_that_stays(const chain_answer *a, const chain_check *chec
     return fmax(all - own, 0) / (check->draw_ess + check->state_ess);
 }
 
-/* The probability of the tree that was picked first, by its definition: the mean over all times
- * that it was picked. */
-static double probability_of_first(const chain_answer *a)
+/* The variance of the mean of u by the choice of the trees and by their lengths, by its definition.
+ * It needs topologies that are picked once each. */
+static double variance_of_picks(const chain_answer *a)
 {
-    const int32_t *first = chain_answer_tree(a, (size_t)a->pick[0].tree).decision;
+    double mean = 0, n = 0, sum = 0;
+    const double m = (double)a->next;
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const double stands = chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
+        mean += stands * exp(t->log_ratio);
+        n += stands;
+    }
+    for (size_t i = 0; i < a->next; i++) {
+        const picked_tree *t = &a->pick[i];
+        const double stands = chain_answer_tree(a, (size_t)t->tree).weight / t->inclusion;
+        sum += pow(stands / n * (exp(t->log_ratio) * n / mean - 1), 2);
+    }
+    return sum * m / (m - 1);
+}
+
+/* How many different draws and states are picked. */
+static size_t trees_picked(const chain_answer *a)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->next; i++) {
+        size_t k = 0;
+        while (k < i && a->pick[k].tree != a->pick[i].tree)
+            k++;
+        n += k == i;
+    }
+    return n;
+}
+
+/* The probability of a tree that was picked, by its definition: the mean over all times that it was
+ * picked. */
+static double probability_of_pick(const chain_answer *a, size_t pick)
+{
+    const int32_t *first = chain_answer_tree(a, (size_t)a->pick[pick].tree).decision;
     double sum = 0, times = 0, all = 0, stands_for_all = 0;
     for (size_t i = 0; i < a->next; i++) {
         const picked_tree *t = &a->pick[i];
@@ -288,6 +328,45 @@ static double effective_states(const chain_answer *a)
     const double used = (double)(chain_answer_trees(a) - a->n_draws);
     return fmax(
         1, fmin(used, chain_round_ess(last) * used / (last->states * a->chains->states.n_chains)));
+}
+
+/* The probabilities of the trees that were picked are as by their definition. */
+static void check_picked_trees(const result *r, const chain_answer *a)
+{
+    const tree_set *trees = &r->posterior.trees;
+    for (size_t i = 0; i < a->next; i++) {
+        const int64_t at =
+            tree_set_find(trees, chain_answer_tree(a, (size_t)a->pick[i].tree).decision);
+        check_near(trees->weight[at] / trees->total * trees->share, probability_of_pick(a, i),
+                   1e-12);
+    }
+}
+
+/* With few topologies each is picked many times; its estimates count together. */
+static void estimates_of_a_tree_are_averaged(void **state)
+{
+    (void)state;
+    problem data = problem_random(6, 20, 1, 1);
+    collapsed_settings set = quick();
+    set.answer.evaluated = set.answer.least_evaluated = 40;
+    set.answer.pick_passes = 3;
+    set.error = 1e-9;
+    bench b;
+    result r;
+    bench_init(&b, &data.alignment, &set, 1);
+    run(&r, &b);
+    const chain_answer *a = b.answer;
+    size_t again = 0; /* picks of a topology that was picked before, as another draw or state */
+    for (size_t i = 1; i < a->next; i++)
+        for (size_t k = 0; k < i; k++)
+            again += !memcmp(chain_answer_tree(a, (size_t)a->pick[i].tree).decision,
+                             chain_answer_tree(a, (size_t)a->pick[k].tree).decision,
+                             chain_answer_decisions(a) * sizeof(int32_t));
+    assert_true(again > 0);
+    check_picked_trees(&r, a);
+    posterior_free(&r.posterior);
+    bench_free(&b);
+    problem_free(&data);
 }
 
 /* More trees are picked until their lengths have half of the variance that is wanted, or often
@@ -314,15 +393,14 @@ static void trees_are_picked_until_they_are_enough(void **state)
             assert_true(a->passes == set.answer.pick_passes ||
                         log_mean_error(&a->ratio) <= a->bridge.error / 2);
         const double stays = variance_that_stays(a, &r.check);
-        assert_true(pow(r.check.ratio_error, 2) > stays);
         check_near(r.check.state_ess, effective_states(a), 1e-9 * r.check.state_ess);
-        const tree_set *trees = &r.posterior.trees;
-        const int64_t first =
-            tree_set_find(trees, chain_answer_tree(a, (size_t)a->pick[0].tree).decision);
-        check_near(trees->weight[first] / trees->total * trees->share, probability_of_first(a),
-                   1e-12);
-        if (i == 1)
+        check_near(pow(r.check.ratio_error, 2), variance_of_picks(a) + stays,
+                   1e-9 * pow(r.check.ratio_error, 2));
+        check_picked_trees(&r, a);
+        if (i == 1) {
             assert_true(a->passes > 1 && a->n_picks > 8 && stays > 0 && !a->is_cut);
+            assert_true(trees_picked(a) > a->n_picks / 2); /* others in every pass */
+        }
         if (i == 2)
             posterior_free(&r.posterior);
         else
@@ -765,6 +843,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_cases_are_exact),
+        cmocka_unit_test(estimates_of_a_tree_are_averaged),
         cmocka_unit_test(trees_are_picked_until_they_are_enough),
         cmocka_unit_test(corrections_count_by_what_they_are_worth),
         cmocka_unit_test(threads_do_not_matter),

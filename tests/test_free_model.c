@@ -460,7 +460,7 @@ static void bounds_hold_all_models(void **state)
 static void draws_are_of_the_prior(void **state)
 {
     (void)state;
-    enum { N = 40000 };
+    enum { N = 100000 };
     const model_priors odd = odd_priors();
     for (int k = 0; k < N_MODELS; k++) {
         free_model f = parsed(MODELS[k].text, NULL, k % 2 ? &odd : NULL);

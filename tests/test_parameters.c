@@ -47,19 +47,26 @@ typedef struct joint {
     parameter_mode *mode;
 } joint;
 
-static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
+/* Data of the model with the parameters of some_z. */
+static void joint_init_model(joint *j, free_model f, const char *truth_of, int n_taxa, int n_sites,
+                             uint64_t seed)
 {
-    const free_model f = free_model_of(model);
+    const free_model origin = free_model_of(truth_of);
     j->data = problem_random(n_taxa, (size_t)n_sites, 1, (uint32_t)seed);
     double z[FREE_MOST];
     subst_model truth;
-    some_z(z, &f, 5);
-    free_model_at(&truth, &f, z);
+    some_z(z, &origin, 5);
+    free_model_at(&truth, &origin, z);
     check_status(simulate_sites(j->data.alignment.state, j->data.decision, j->data.length, n_taxa,
                                 &truth, (size_t)n_sites, seed, NULL));
     check_status(branch_posterior_init_free(&j->p, &j->data.alignment, NULL, &f,
                                             branch_prior_exponential(RATE)));
     check_status(parameter_mode_create(&j->mode, &j->p));
+}
+
+static void joint_init(joint *j, const char *model, int n_taxa, int n_sites, uint64_t seed)
+{
+    joint_init_model(j, free_model_of(model), model, n_taxa, n_sites, seed);
 }
 
 static void joint_free(joint *j)
@@ -365,6 +372,41 @@ static void proposals_agree_with_many_parameters(void **state)
 }
 
 /* Where there is no time, everything ends at once, and what it would have changed is as it was. */
+/* The ridge of +I+G: with p_invariant uniform between 0 and b, and all of its posterior below b,
+ * the evidence of a topology is 1/b times that with b = 1, and proposals are as good. */
+static void bounds_of_invariant_sites_keep_the_ridge(void **state)
+{
+    (void)state;
+    static const double BOUND[] = {1, 0.9, 0.6};
+    enum { DRAWS = 8000 };
+    log_mean m[3] = {{0}};
+    for (int k = 0; k < 3; k++) {
+        joint j;
+        free_model f = free_model_of("HKY+I+G4");
+        f.prior.p_invariant[1] = BOUND[k];
+        joint_init_model(&j, f, "HKY{3}+F{0.3,0.2,0.1,0.4}+I{0.05}+G4{0.4}", 12, 900, 95);
+        double length[64], z[FREE_MOST], spread[FREE_MOST * FREE_MOST];
+        for (int e = 0; e < j.p.n_edges; e++)
+            length[e] = 0.1;
+        free_model_start(z, &f);
+        check_status(parameter_mode_find(j.mode, j.data.decision, length, z, j.p.spread, 1e-6));
+        check_status(parameter_mode_spread(j.mode, spread));
+        branch_posterior_recentre(&j.p, z, spread);
+        topology_evidence *t;
+        check_status(topology_evidence_create(&t, &j.p));
+        check_status(topology_evidence_mode(t, j.data.decision, length, 1e-6));
+        check_status(topology_evidence_proposal(t, EVIDENCE_SKEWED));
+        topology_evidence_sample(t, &m[k], (length_draws){0}, DRAWS, rng_at(9, RNG_TEST, 0, 0));
+        topology_evidence_free(t);
+        joint_free(&j);
+    }
+    for (int k = 1; k < 3; k++) {
+        check_near(log_mean_value(&m[k]) + log(BOUND[k]), log_mean_value(&m[0]),
+                   4 * hypot(log_mean_error(&m[k]), log_mean_error(&m[0])));
+        assert_true(log_mean_ess(&m[k]) > 0.5 * log_mean_ess(&m[0]));
+    }
+}
+
 static void searches_without_time(void **state)
 {
     (void)state;
@@ -549,6 +591,7 @@ int main(void)
         cmocka_unit_test(evidence_equals_quadrature_over_the_parameter),
         cmocka_unit_test(parameters_move_to_their_mean),
         cmocka_unit_test(proposals_agree_with_many_parameters),
+        cmocka_unit_test(bounds_of_invariant_sites_keep_the_ridge),
         cmocka_unit_test(searches_without_time),
         cmocka_unit_test(the_term_of_the_parameters),
         cmocka_unit_test(an_interrupted_stage_ends),

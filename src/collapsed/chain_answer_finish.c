@@ -131,27 +131,24 @@ static double common_factor(const chain_answer *a)
 }
 
 /* The trees that were evaluated, each with the mean of its estimates of exp(g) u over all times
- * that it was picked, over exp(log_sum); those whose estimates are all 0 are left out. */
-static int list_picked(tree_set *found, const chain_answer *a, double log_sum)
+ * that it was picked, over exp(log_sum); those whose estimates are all 0 are among `trees` only. */
+static int list_picked(tree_set *found, key_table *trees, const chain_answer *a, double log_sum)
 {
-    key_table trees;
     double *sum = mem_zeros(2 * a->next + 1, sizeof *sum), *times = sum ? sum + a->next : NULL;
     int status = sum ? ART_OK : ART_ERR_NOMEM;
-    key_table_init(&trees, a->chains->states.n_decisions * sizeof(int32_t));
     for (size_t i = 0; i < a->next && !status; i++) {
         const picked_tree *t = &a->pick[i];
         const pooled_tree from = chain_answer_tree(a, (size_t)t->tree);
         size_t at;
-        status = key_table_add(&trees, from.decision, &at);
+        status = key_table_add(trees, from.decision, &at);
         if (!status) {
             sum[at] += t->times * exp(from.laplace + t->log_ratio - log_sum);
             times[at] += t->times;
         }
     }
-    for (size_t i = 0; i < trees.count && !status; i++)
+    for (size_t i = 0; i < trees->count && !status; i++)
         if (sum[i] > 0)
-            status = tree_set_add(found, key_table_at(&trees, i), sum[i] / times[i]);
-    key_table_free(&trees);
+            status = tree_set_add(found, key_table_at(trees, i), sum[i] / times[i]);
     free(sum);
     return status;
 }
@@ -163,14 +160,17 @@ static int list_trees(chain_answer *a, const ratio_estimate *ratio)
     const size_t all = chain_answer_trees(a);
     const double common = common_factor(a), log_sum = a->bridge.log_sum + common;
     tree_set *old = &a->posterior.trees, found;
+    key_table picked;
+    key_table_init(&picked, a->chains->states.n_decisions * sizeof(int32_t));
     int status = tree_set_init(&found, &old->taxa);
     if (!status)
-        status = list_picked(&found, a, ratio->log_mean + log_sum);
+        status = list_picked(&found, &picked, a, ratio->log_mean + log_sum);
     for (size_t i = 0; i < all && !status; i++) {
         const pooled_tree t = chain_answer_tree(a, i);
-        if (isfinite(t.laplace) && tree_set_find(&found, t.decision) < 0)
+        if (isfinite(t.laplace) && key_table_find(&picked, t.decision) < 0)
             status = tree_set_add(&found, t.decision, exp(t.laplace - log_sum));
     }
+    key_table_free(&picked);
     found.share = fmin(1, found.total * exp(common));
     tree_set_free(old);
     *old = found;

@@ -7,7 +7,7 @@
 #include "results/verdict.h"
 
 /* Judges by the last round of the chains and by how chains and draws agree. v is initialised.
- * is_cut: a time limit ended the chains or the draws; may_follow: as for modes_verdict. */
+ * is_cut: a time limit ended the chains, the draws or the picks; may_follow: as for modes_verdict. */
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
                    const collapsed_settings *set, bool is_cut, bool may_follow);
 

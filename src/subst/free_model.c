@@ -67,16 +67,26 @@ static int is_cube_root(const free_model *f, int k)
  *     v = (1 + 1/alpha) / (1 - p) - 1,    p = s v / (1 + v),    1/alpha = v (1 - s)
  *
  * straighten it: the coordinates are log v and w = cbrt(s / (1 - s)). The Jacobian of (log alpha,
- * logit p) by them is 3 / w, as that of any cube root here. */
+ * logit p) by them is 3 / w, as that of any cube root here.
+ *
+ * If p is between l and h, u in (0, 1) takes its place in v and s: the odds (p - l) / (h - p) are
+ * those of u times (1 - l) / (h - l). Then 1 - p is (1 - l) (1 - u) for small u, and for all u if
+ * h = 1, which keeps the ridge straight. */
 static int has_ridge(const free_model *f)
 {
-    return f->alpha_free && f->p_invariant_free && f->prior.p_invariant[0] == 0 &&
-           f->prior.p_invariant[1] == 1;
+    return f->alpha_free && f->p_invariant_free;
+}
+
+/* log odds of p between its bounds, less those of u. */
+static double ridge_shift(const free_model *f)
+{
+    const double low = f->prior.p_invariant[0], high = f->prior.p_invariant[1];
+    return log((1 - low) / (high - low));
 }
 
 /* A point of the ridge. */
 typedef struct rate_variance {
-    double p;     /* p_invariant */
+    double p;     /* p_invariant, or u where that has bounds */
     double rest;  /* 1 - p, without cancellation */
     double share; /* s */
     double odds;  /* w^3 = s / (1 - s) */
@@ -105,7 +115,7 @@ static int logarithms_of(double *l, const free_model *f, const double *z)
         const double w = fmax(z[p_invariant_at(f)], 1e-100);
         const rate_variance at = rate_variance_at(z[alpha_at(f)], w);
         l[alpha_at(f)] = -z[alpha_at(f)] + log1p(at.odds);
-        l[p_invariant_at(f)] = log(at.p) - log(at.rest);
+        l[p_invariant_at(f)] = log(at.p) - log(at.rest) + ridge_shift(f);
     }
     return is_valid;
 }
@@ -114,7 +124,8 @@ static int logarithms_of(double *l, const free_model *f, const double *z)
 static void from_logarithms(double *z, const free_model *f)
 {
     if (has_ridge(f)) {
-        const double alpha = exp(z[alpha_at(f)]), p = 1 / (1 + exp(-z[p_invariant_at(f)]));
+        const double alpha = exp(z[alpha_at(f)]);
+        const double p = 1 / (1 + exp(ridge_shift(f) - z[p_invariant_at(f)]));
         const double v = (p + 1 / alpha) / (1 - p);
         z[alpha_at(f)] = log(v);
         z[p_invariant_at(f)] = log(p * (1 + v) * alpha);

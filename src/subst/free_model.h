@@ -11,7 +11,8 @@
  *     alpha                       exponential(1)                 log alpha
  *     p_invariant                 uniform(0,1)                   cbrt(p / (1 - p))
  *
- * Where p_invariant is uniform between l and h, the coordinate is cbrt((p - l) / (h - p)). Cube
+ * Where p_invariant is uniform between l and h, the coordinate is cbrt((p - l) / (h - p)). With
+ * alpha and p_invariant both free, they have coordinates of their own (free_model.c). Cube
  * roots are positive. They are what makes numbers nearly normal that are close to 0, as for branch
  * lengths (docs/parameters.md). K80 and HKY have kappa. In the models that are a
  * restricted GTR (TN93, K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM) classes of n_k rates are equal to

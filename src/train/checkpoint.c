@@ -14,7 +14,7 @@ static const char *const SUFFIX[] = {".ckp.safetensors", ".ckp.prev.safetensors"
 static const char CHECKSUM[] = "checksum";
 
 /* Goes up whenever fields are added, removed or renamed, or mean something else. */
-static const char FORMAT[] = "checkpoint_format", FORMAT_NOW[] = "11";
+static const char FORMAT[] = "checkpoint_format", FORMAT_NOW[] = "12";
 
 static int path_of(char path[PATH], const char *prefix, int which, diag *d)
 {
