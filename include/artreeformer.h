@@ -248,6 +248,13 @@ typedef struct art_infer_settings {
                           parameter of external branches, ratio of internal to external ones;
                           NULL: exponential, with prior_rate. Read during the call alone. A
                           text that cannot be read is ART_ERR_INPUT, with a message */
+    const char
+        *parameter_priors; /* of estimated parameters of the substitution model, where they are not
+                              MrBayes': "kappa=beta(2,1),alpha=exponential(2)". Those not named, or
+                              all for NULL: kappa=beta(1,1) of kappa / (1 + kappa),
+                              rates=dirichlet(1,1,1,1,1,1), frequencies=dirichlet(1,1,1,1),
+                              alpha=exponential(1), pinvar=uniform(0,1). As branch_prior; a prior of
+                              what is not estimated is ART_ERR_INPUT too */
     enum art_density density; /* a network; with ART_VBPI also ART_SBN, for which the program has a
                                  tree_rate of 0.01 */
     /* ART_SBN */
@@ -263,7 +270,8 @@ typedef struct art_infer_settings {
 ART_API void art_infer_defaults(art_infer_settings *s);
 
 /* Learns the posterior of trees and branch lengths under a substitution model (as for
- * art_log_likelihood). settings, progress and context may be NULL. What must be said beside the
+ * art_maximum_likelihood). Parameters that have no number are estimated; ART_VBPI needs numbers for
+ * all (ART_ERR_USAGE). settings, progress and context may be NULL. What must be said beside the
  * answer of ART_COLLAPSED is in m, as warnings. */
 ART_API int art_infer(art_model **out, const art_alignment *a, const char *model,
                       const art_infer_settings *settings, art_progress *progress, void *context,

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "io/output.h"
 #include "subst/branch_prior_string.h"
-#include "subst/free_model.h"
+#include "subst/prior_string.h"
 #include "train/checkpoint.h"
 #include "train/defaults.h"
 #include "train/drive.h"
@@ -244,7 +244,9 @@ static json_t *infer_identity(const art_infer_settings *s, branch_prior prior, c
                         "tree_rate", s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay,
                         "decay_every", (json_int_t)s->decay_every);
     if (all &&
-        (!own || json_object_update(all, own) || !density || json_object_update(all, density))) {
+        (!own || json_object_update(all, own) || !density || json_object_update(all, density) ||
+         (s->parameter_priors &&
+          json_object_set_new(all, "parameter_priors", json_string(s->parameter_priors))))) {
         json_decref(all);
         all = NULL;
     }
@@ -260,6 +262,19 @@ static json_t *infer_data(const run_core *c, const art_infer_settings *s)
     if (data && s->density == ART_SBN && s->support)
         json_object_set_new(data, "support", tree_set_identity(&s->support->set));
     return data;
+}
+
+/* The published method has no distribution of the parameters. */
+static int check_method(const free_model *model, const art_infer_settings *s, diag *d)
+{
+    char text[MODEL_STRING_SIZE];
+    if (s->method != ART_VBPI || !model->n_free)
+        return ART_OK;
+    return diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                      "%s has parameters to be estimated, which the method VBPI does not do -- "
+                      "choose the collapsed method, or fix them by numbers in braces, such as "
+                      "HKY{2.5}+F+G4{0.5}",
+                      free_model_print(text, model));
 }
 
 /* The job, with the support of its tables if it was given. */
@@ -293,7 +308,9 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
     free_model parsed;
     char text[MODEL_STRING_SIZE] = "";
     branch_prior prior = branch_prior_exponential(s.prior_rate);
-    int status = free_model_parse(&parsed, model, &a->data, NULL, messages_diag(m));
+    int status = free_model_read(&parsed, model, s.parameter_priors, &a->data, messages_diag(m));
+    if (!status)
+        status = check_method(&parsed, &s, messages_diag(m));
     if (!status && s.branch_prior)
         status = branch_prior_parse(&prior, s.branch_prior, messages_diag(m));
     if (status)
