@@ -7,7 +7,7 @@
  *     art_trees       distinct topologies with weights, read from Newick or NEXUS, or drawn
  *     art_model       q(tree), and q(branch lengths | tree) where it has one
  *     art_run         an inference under way: it advances in pieces, can be saved and resumed
- *     art_result      what a finished run found: evidence, trees, consensus, report, files
+ *     art_result      what a finished run found: evidence, trees, parameters, consensus, files
  *     art_messages    what was noted about users' files
  *
  * The order of calls is that of the data: read an alignment and infer a model from it, or read
@@ -521,6 +521,26 @@ ART_API int art_result_consensus(const art_result *found, enum art_consensus kin
 ART_API size_t art_result_splits(const art_result *found);
 ART_API int art_result_split(const art_result *found, size_t i, double *probability, double *se,
                              double *mean_length, char *text, size_t size, size_t *length);
+
+/* The posterior of a number: the tree length, or a parameter of the substitution model. What is not
+ * known is NaN: the error, the median and the interval where fewer than three draws carry the
+ * weight, as in a run that was cut short. */
+typedef struct art_parameter {
+    const char *name; /* as in .trace.tsv: "TL", "kappa", "r(A<->C)", "pi(A)", "alpha", "pinvar" */
+    double mean;
+    double mean_se; /* Monte Carlo standard error of the mean */
+    double sd;      /* standard deviation of the posterior */
+    double median;
+    double low, high; /* 95 % highest posterior density interval */
+    double ess;       /* effective sample size of the mean */
+} art_parameter;
+
+/* How many there are: the tree length, then what is estimated; 0 for other runs than inference. */
+ART_API size_t art_result_parameters(const art_result *found);
+
+/* The i-th of them, as in <prefix>.json. ART_ERR_USAGE for an index out of range,
+ * ART_ERR_UNSUPPORTED for other runs than inference. */
+ART_API int art_result_parameter(art_parameter *out, const art_result *found, size_t i);
 
 /* The report as text: what was done, the evidence, the best topologies, the consensus drawn. */
 ART_API int art_result_report(const art_result *found, char *text, size_t size, size_t *length);

@@ -81,6 +81,8 @@ int art_run_result(art_result **out, art_run *r, art_messages *m)
     int status = finish(found);
     if (!status)
         status = order_splits(found);
+    if (!status && posterior_of(found))
+        status = parameter_rows(&found->parameter, posterior_of(found));
     if (!status && found->core->infer)
         messages_verdict(m, &found->infer.evaluation.verdict);
     if (status)
@@ -99,6 +101,7 @@ void art_result_free(art_result *found)
     search_result_free(&found->search);
     run_core_free(found->core);
     free(found->inner);
+    free(found->parameter);
     free(found);
 }
 
@@ -279,6 +282,30 @@ int art_result_split(const art_result *found, size_t i, double *probability, dou
     int status = text_hand_out(text, size, length, &whole);
     buffer_free(&whole);
     return status;
+}
+
+size_t art_result_parameters(const art_result *found)
+{
+    const posterior *p = posterior_of(found);
+    return p ? (size_t)p->n_columns : 0;
+}
+
+int art_result_parameter(art_parameter *out, const art_result *found, size_t i)
+{
+    if (!posterior_of(found))
+        return ART_ERR_UNSUPPORTED;
+    if (i >= art_result_parameters(found))
+        return ART_ERR_USAGE;
+    const parameter_row *row = &found->parameter[i];
+    *out = (art_parameter){.name = row->name,
+                           .mean = row->mean,
+                           .mean_se = row->error,
+                           .sd = row->deviation,
+                           .median = row->median,
+                           .low = row->low,
+                           .high = row->high,
+                           .ess = row->ess};
+    return ART_OK;
 }
 
 static infer_description describe(const art_result *found)

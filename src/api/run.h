@@ -7,6 +7,7 @@
 #include "jobs/infer_job.h"
 #include "jobs/parsimony_job.h"
 #include "jobs/search_job.h"
+#include "results/parameters.h"
 
 typedef struct run_core {
     /* One of these is there. */
@@ -41,6 +42,7 @@ struct art_result {
     size_t *inner; /* [n_inner] splits of the posterior that are not of single taxa, by falling
                       frequency; owned */
     size_t n_inner;
+    parameter_row *parameter; /* [n_columns of the posterior]; owned, NULL if there are none */
 };
 
 #endif
