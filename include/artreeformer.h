@@ -7,7 +7,7 @@
  *     art_trees       distinct topologies with weights, read from Newick or NEXUS, or drawn
  *     art_model       q(tree), and q(branch lengths | tree) where it has one
  *     art_run         an inference under way: it advances in pieces, can be saved and resumed
- *     art_result      what a finished run found: evidence, trees, consensus, report, files
+ *     art_result      what a finished run found: evidence, trees, parameters, consensus, files
  *     art_messages    what was noted about users' files
  *
  * The order of calls is that of the data: read an alignment and infer a model from it, or read
@@ -248,6 +248,13 @@ typedef struct art_infer_settings {
                           parameter of external branches, ratio of internal to external ones;
                           NULL: exponential, with prior_rate. Read during the call alone. A
                           text that cannot be read is ART_ERR_INPUT, with a message */
+    const char
+        *parameter_priors; /* of estimated parameters of the substitution model, where they are not
+                              MrBayes': "kappa=beta(2,1),alpha=exponential(2)". Those not named, or
+                              all for NULL: kappa=beta(1,1) of kappa / (1 + kappa),
+                              rates=dirichlet(1,1,1,1,1,1), frequencies=dirichlet(1,1,1,1),
+                              alpha=exponential(1), pinvar=uniform(0,1). As branch_prior; a prior of
+                              what is not estimated is ART_ERR_INPUT too */
     enum art_density density; /* a network; with ART_VBPI also ART_SBN, for which the program has a
                                  tree_rate of 0.01 */
     /* ART_SBN */
@@ -263,8 +270,10 @@ typedef struct art_infer_settings {
 ART_API void art_infer_defaults(art_infer_settings *s);
 
 /* Learns the posterior of trees and branch lengths under a substitution model (as for
- * art_log_likelihood). settings, progress and context may be NULL. What must be said beside the
- * answer of ART_COLLAPSED is in m, as warnings. */
+ * art_maximum_likelihood). Parameters that have no number are estimated; ART_VBPI needs numbers for
+ * all (ART_ERR_USAGE). An average over models is a run's: ART_ERR_UNSUPPORTED. settings, progress
+ * and context may be NULL. What must be said beside the answer of ART_COLLAPSED is in m, as
+ * warnings. */
 ART_API int art_infer(art_model **out, const art_alignment *a, const char *model,
                       const art_infer_settings *settings, art_progress *progress, void *context,
                       art_messages *m);
@@ -347,7 +356,10 @@ ART_API int art_fit(art_model **out, const art_trees *t, const art_fit_settings 
 
 typedef struct art_run art_run;
 
-/* settings may be NULL in all of them. */
+/* settings may be NULL in all of them. model may also be several, as "HKY+G4,GTR+G4", or "auto" for
+ * 24 of them (docs/parameters.md): the result is an average, each model weighted by its evidence.
+ * Such a run begins by comparing the models, without a value. ART_VBPI takes one (ART_ERR_USAGE).
+ */
 ART_API int art_run_infer(art_run **out, const art_alignment *a, const char *model,
                           const art_infer_settings *settings, art_messages *m);
 ART_API int art_run_fit(art_run **out, const art_trees *t, const art_fit_settings *settings,
@@ -514,6 +526,48 @@ ART_API size_t art_result_splits(const art_result *found);
 ART_API int art_result_split(const art_result *found, size_t i, double *probability, double *se,
                              double *mean_length, char *text, size_t size, size_t *length);
 
+/* The posterior of a number: the tree length, or a parameter of the substitution model. What is not
+ * known is NaN: the error, the median and the interval where fewer than three draws carry the
+ * weight, as in a run that was cut short. */
+typedef struct art_parameter {
+    const char *name; /* as in .trace.tsv: "TL", "kappa", "r(A<->C)", "pi(A)", "alpha", "pinvar" */
+    double mean;
+    double mean_se; /* Monte Carlo standard error of the mean */
+    double sd;      /* standard deviation of the posterior */
+    double median;
+    double low, high; /* 95 % highest posterior density interval */
+    double ess;       /* effective sample size of the mean */
+    double share;     /* probability of the models that have the parameter, which all this is given:
+                         1 unless models are averaged */
+} art_parameter;
+
+/* How many there are: the tree length, then what is estimated; 0 for other runs than inference. */
+ART_API size_t art_result_parameters(const art_result *found);
+
+/* The i-th of them, as in <prefix>.json. ART_ERR_USAGE for an index out of range,
+ * ART_ERR_UNSUPPORTED for other runs than inference. */
+ART_API int art_result_parameter(art_parameter *out, const art_result *found, size_t i);
+
+/* One of several models that were averaged over. */
+typedef struct art_candidate {
+    const char *model;
+    int parameters;      /* that are estimated, besides the branch lengths */
+    double log_evidence; /* NaN, as all that follow, for a model that was not run .. */
+    double log_evidence_se;
+    double probability;
+    double probability_se; /* from the errors of the evidences */
+    int was_run;           /* .. because it has next to no probability, or for want of time: then
+                              a warning of the result says so */
+    int converged;         /* as art_result_converged, of its own run */
+} art_candidate;
+
+/* How many there are; 0 for one model, and for other runs. */
+ART_API size_t art_result_candidates(const art_result *found);
+
+/* The i-th of them, the most probable first. ART_ERR_USAGE for an index out of range,
+ * ART_ERR_UNSUPPORTED where there are none. */
+ART_API int art_result_candidate(art_candidate *out, const art_result *found, size_t i);
+
 /* The report as text: what was done, the evidence, the best topologies, the consensus drawn. */
 ART_API int art_result_report(const art_result *found, char *text, size_t size, size_t *length);
 
@@ -522,7 +576,8 @@ ART_API int art_result_report(const art_result *found, char *text, size_t size, 
 ART_API int art_result_write(art_result *found, const char *prefix, art_messages *m);
 
 /* The trained model; it becomes the caller's, one time, and files cannot be written afterwards.
- * ART_ERR_UNSUPPORTED where none was trained: inference of a diffuse posterior does without. */
+ * ART_ERR_UNSUPPORTED where none was trained: inference of a diffuse posterior does without, and
+ * so does an average over models. */
 ART_API int art_result_model(art_model **out, art_result *found);
 
 #ifdef __cplusplus

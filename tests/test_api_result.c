@@ -259,20 +259,6 @@ static void check_files(const char *prefix, const char *const *suffix)
     json_decref(all);
 }
 
-/* A file that the program has written under one prefix and the library under another. */
-static void check_same_file(const char *suffix)
-{
-    char one[64], other[64];
-    snprintf(one, sizeof one, "program%s", suffix);
-    snprintf(other, sizeof other, "library%s", suffix);
-    char *a = file_text(scratch_path(one)), *b = file_text(scratch_path(other));
-    assert_non_null(a);
-    assert_non_null(b);
-    assert_string_equal(a, b);
-    free(a);
-    free(b);
-}
-
 static void files_are_the_program_s(void **state)
 {
     (void)state;
@@ -301,14 +287,11 @@ static void files_are_the_program_s(void **state)
         art_result_free(found);
         if (k == COLLAPSED) {
             char line[8192];
-            snprintf(
-                line, sizeof line,
-                "infer -s %s --prefix %s --hidden 8 --heads 2 --branch-hidden 8 --fit-steps 60 "
-                "--seed 1 --threads 1",
-                scratch_path("data.fasta"), scratch_path("program"));
+            snprintf(line, sizeof line, "infer -s %s --prefix %s " API_INFER_OPTIONS,
+                     scratch_path("data.fasta"), scratch_path("program"));
             run_well(line);
             for (size_t i = 0; i < sizeof SAME / sizeof SAME[0]; i++)
-                check_same_file(SAME[i]);
+                api_same_file(SAME[i]);
         }
     }
 }

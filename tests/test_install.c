@@ -167,6 +167,25 @@ static void the_example_with_files_runs(void **state)
                 "log evidence -|) c,d\n|found.trprobs|soon.contree\n");
 }
 
+/* Estimated parameters with a prior, an average, and a prior that cannot be. */
+static void the_example_with_parameters_runs(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip_because("a library with sanitizers needs a program with sanitizers");
+#endif
+    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    check_shell("pkg-config",
+                WITH_PKG_CONFIG "cc -Wall -Wextra -Werror -o parameters " ART_SOURCE_DIR
+                                "/examples/parameters.c "
+                                "$(pkg-config --cflags --libs artreeformer) && "
+                                "export LD_LIBRARY_PATH=$(echo $PWD/lib*) && "
+                                "./parameters data.fasta K80 'kappa=beta(2,1)' 2>/dev/null && "
+                                "./parameters data.fasta JC,K80 2>/dev/null && "
+                                "! ./parameters data.fasta JC 'kappa=beta(2,1)' 2>&1",
+                "TL |kappa |K80 has probability 0.|kappa has a prior, but the model JC");
+}
+
 /* The second program in the header's opening comment. */
 static void the_smallest_run_runs(void **state)
 {
@@ -232,6 +251,7 @@ int main(void)
         cmocka_unit_test(zsh_and_fish_accept_their_completions),
         cmocka_unit_test(the_example_runs),
         cmocka_unit_test(the_example_with_files_runs),
+        cmocka_unit_test(the_example_with_parameters_runs),
         cmocka_unit_test(the_smallest_program_runs),
         cmocka_unit_test(the_smallest_run_runs),
         cmocka_unit_test(a_program_compiles_against_the_library),

@@ -17,6 +17,8 @@ static int finish(art_result *found)
     run_core *c = found->core;
     if (c->infer)
         return infer_job_finish(c->infer, &found->infer);
+    if (c->average)
+        return model_average_finish(c->average, &found->infer);
     if (c->fit)
         return fit_job_finish(c->fit, &found->fit);
     if (c->search)
@@ -24,10 +26,16 @@ static int finish(art_result *found)
     return parsimony_job_finish(c->parsimony, &found->parsimony);
 }
 
+/* Under one model or several. */
+static bool is_inference(const art_result *found)
+{
+    return found->core->infer || found->core->average;
+}
+
 /* The evaluation that the run ended with; NULL if there is none. */
 static const evaluation *evaluation_of(const art_result *found)
 {
-    const evaluation *e = found->core->infer       ? &found->infer.evaluation
+    const evaluation *e = is_inference(found)      ? &found->infer.evaluation
                           : found->core->parsimony ? &found->parsimony.evaluation
                                                    : NULL;
     return e && e->evidence.total > 0 ? e : NULL;
@@ -36,7 +44,7 @@ static const evaluation *evaluation_of(const art_result *found)
 /* The posterior that consensus, splits and report are of; NULL if there is none. */
 static const posterior *posterior_of(const art_result *found)
 {
-    const evaluation *e = found->core->infer ? evaluation_of(found) : NULL;
+    const evaluation *e = is_inference(found) ? evaluation_of(found) : NULL;
     return e ? &e->posterior : NULL;
 }
 
@@ -81,7 +89,9 @@ int art_run_result(art_result **out, art_run *r, art_messages *m)
     int status = finish(found);
     if (!status)
         status = order_splits(found);
-    if (!status && found->core->infer)
+    if (!status && posterior_of(found))
+        status = parameter_rows(&found->parameter, posterior_of(found));
+    if (!status && is_inference(found))
         messages_verdict(m, &found->infer.evaluation.verdict);
     if (status)
         art_result_free(found);
@@ -99,6 +109,7 @@ void art_result_free(art_result *found)
     search_result_free(&found->search);
     run_core_free(found->core);
     free(found->inner);
+    free(found->parameter);
     free(found);
 }
 
@@ -281,6 +292,55 @@ int art_result_split(const art_result *found, size_t i, double *probability, dou
     return status;
 }
 
+size_t art_result_parameters(const art_result *found)
+{
+    const posterior *p = posterior_of(found);
+    return p ? (size_t)p->n_columns : 0;
+}
+
+int art_result_parameter(art_parameter *out, const art_result *found, size_t i)
+{
+    if (!posterior_of(found))
+        return ART_ERR_UNSUPPORTED;
+    if (i >= art_result_parameters(found))
+        return ART_ERR_USAGE;
+    const parameter_row *row = &found->parameter[i];
+    *out = (art_parameter){.name = row->name,
+                           .mean = row->mean,
+                           .mean_se = row->error,
+                           .sd = row->deviation,
+                           .median = row->median,
+                           .low = row->low,
+                           .high = row->high,
+                           .ess = row->ess,
+                           .share = row->share};
+    return ART_OK;
+}
+
+size_t art_result_candidates(const art_result *found)
+{
+    const model_average *a = found->core->average;
+    return a ? (size_t)model_average_context(a)->models->count : 0;
+}
+
+int art_result_candidate(art_candidate *out, const art_result *found, size_t i)
+{
+    if (!found->core->average)
+        return ART_ERR_UNSUPPORTED;
+    if (i >= art_result_candidates(found))
+        return ART_ERR_USAGE;
+    const model_row *row = &model_average_context(found->core->average)->models->row[i];
+    *out = (art_candidate){.model = row->name,
+                           .parameters = row->n_parameters,
+                           .log_evidence = row->log_evidence,
+                           .log_evidence_se = row->log_evidence_se,
+                           .probability = row->probability,
+                           .probability_se = row->probability_se,
+                           .was_run = row->status == MODEL_RUN,
+                           .converged = row->converged};
+    return ART_OK;
+}
+
 static infer_description describe(const art_result *found)
 {
     return (infer_description){.alignment = "(library)", .model = found->core->model};
@@ -295,7 +355,9 @@ int art_result_report(const art_result *found, char *text, size_t size, size_t *
     buffer whole;
     buffer_init(&whole);
     int status = c->search ? search_job_report(&whole, c->search, &found->search, about.alignment)
-                           : infer_job_report(&whole, c->infer, &found->infer, &about);
+                 : c->average ? infer_result_report(&whole, &found->infer,
+                                                    model_average_context(c->average), &about)
+                              : infer_job_report(&whole, c->infer, &found->infer, &about);
     if (!status)
         status = text_hand_out(text, size, length, &whole);
     buffer_free(&whole);
@@ -322,7 +384,7 @@ int art_result_write(art_result *found, const char *prefix, art_messages *m)
     json_t *results = NULL;
     int status = ART_ERR_USAGE;
     char *settings = json_dumps(json_object_get(c->identity, "settings"), JSON_COMPACT);
-    if (!c->work || (c->infer && !evaluation_of(found))) {
+    if (!c->work || (is_inference(found) && !evaluation_of(found))) {
         free(settings);
         return ART_ERR_USAGE; /* the model is taken, or there is nothing to write */
     }
@@ -331,6 +393,11 @@ int art_result_write(art_result *found, const char *prefix, art_messages *m)
         about.settings = settings;
         status = infer_job_write(c->infer, &found->infer, &about, prefix, d);
         results = infer_job_results(c->infer, &found->infer, c->model);
+        facts.suffixes = with_json(suffix, INFER_SUFFIXES);
+    } else if (c->average) {
+        const infer_description about = describe(found);
+        status = model_average_write(c->average, &found->infer, &about, prefix, d);
+        results = infer_result_json(&found->infer, model_average_context(c->average), c->model);
         facts.suffixes = with_json(suffix, INFER_SUFFIXES);
     } else if (c->fit) {
         status = fit_job_write(c->fit, settings, prefix, d);
@@ -401,7 +468,8 @@ int art_result_model(art_model **out, art_result *found)
     *out = NULL;
     if (!found->core->work)
         return ART_ERR_USAGE;
-    if (found->core->search || (found->core->infer && !infer_job_has_model(found->core->infer)))
+    if (found->core->search || found->core->average ||
+        (found->core->infer && !infer_job_has_model(found->core->infer)))
         return ART_ERR_UNSUPPORTED;
     art_model *q = mem_zeros(1, sizeof *q);
     if (!q)

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "io/output.h"
 #include "subst/branch_prior_string.h"
-#include "subst/free_model.h"
+#include "subst/model_list.h"
 #include "train/checkpoint.h"
 #include "train/defaults.h"
 #include "train/drive.h"
@@ -94,6 +94,7 @@ void run_core_free(run_core *c)
     if (!c)
         return;
     infer_job_free(c->infer);
+    model_average_free(c->average);
     fit_job_free(c->fit);
     parsimony_job_free(c->parsimony);
     search_job_free(c->search);
@@ -244,7 +245,9 @@ static json_t *infer_identity(const art_infer_settings *s, branch_prior prior, c
                         "tree_rate", s->tree_rate, "branch_rate", s->branch_rate, "decay", s->decay,
                         "decay_every", (json_int_t)s->decay_every);
     if (all &&
-        (!own || json_object_update(all, own) || !density || json_object_update(all, density))) {
+        (!own || json_object_update(all, own) || !density || json_object_update(all, density) ||
+         (s->parameter_priors &&
+          json_object_set_new(all, "parameter_priors", json_string(s->parameter_priors))))) {
         json_decref(all);
         all = NULL;
     }
@@ -262,10 +265,34 @@ static json_t *infer_data(const run_core *c, const art_infer_settings *s)
     return data;
 }
 
-/* The job, with the support of its tables if it was given. */
+/* The published method has no distribution of the parameters, and no average over models. */
+static int check_method(const free_model *model, int n, const art_infer_settings *s, diag *d)
+{
+    char text[MODEL_STRING_SIZE];
+    if (s->method != ART_VBPI || (n == 1 && !model->n_free))
+        return ART_OK;
+    if (n > 1)
+        return diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                          "the method VBPI has no average over models -- choose the collapsed "
+                          "method, or give one model");
+    return diag_error(d, ART_ERR_USAGE, (diag_place){0},
+                      "%s has parameters to be estimated, which the method VBPI does not do -- "
+                      "choose the collapsed method, or fix them by numbers in braces, such as "
+                      "HKY{2.5}+F+G4{0.5}",
+                      free_model_print(text, model));
+}
+
+static int name_model(run_core *c, const char *name)
+{
+    c->model = mem_text(name, strlen(name));
+    return c->model ? ART_OK : ART_ERR_NOMEM;
+}
+
+/* The job, with the support of its tables if it was given; and what its model is called. */
 static int make_infer_job(run_core *c, const free_model *model, infer_settings *plan,
                           const art_infer_settings *s, art_messages *m)
 {
+    char text[MODEL_STRING_SIZE];
     tree_set support = {0};
     int status = ART_OK;
     if (s->density == ART_SBN && s->support) {
@@ -275,7 +302,22 @@ static int make_infer_job(run_core *c, const free_model *model, infer_settings *
     if (!status)
         status = infer_job_create(&c->infer, &c->data, model, plan, c->threads);
     tree_set_free(&support);
-    return status;
+    if (status)
+        return status;
+    c->work = infer_job_run(c->infer);
+    return name_model(c, free_model_print(text, model));
+}
+
+/* The average over several models. */
+static int make_average(run_core *c, const free_model *model, int n, const infer_settings *plan)
+{
+    char title[MODEL_AVERAGE_TITLE];
+    int status = model_average_create(&c->average, &c->data, model, n, plan, c->threads);
+    if (status)
+        return status;
+    c->work = model_average_run(c->average);
+    model_average_title(title, c->average);
+    return name_model(c, title);
 }
 
 /* repeats: of the evaluation that follows ART_VBPI. */
@@ -290,28 +332,31 @@ static int run_infer(art_run **out, const art_alignment *a, const char *model,
     if (!infer_is_valid(&s))
         return ART_ERR_USAGE;
     run_core *c = NULL;
-    free_model parsed;
-    char text[MODEL_STRING_SIZE] = "";
+    free_model *parsed;
+    int n;
     branch_prior prior = branch_prior_exponential(s.prior_rate);
-    int status = free_model_parse(&parsed, model, &a->data, NULL, messages_diag(m));
+    diag *d = messages_diag(m);
+    int status = model_list_parse(&parsed, &n, model, s.parameter_priors, &a->data, d);
+    if (!status)
+        status = check_method(parsed, n, &s, d);
     if (!status && s.branch_prior)
-        status = branch_prior_parse(&prior, s.branch_prior, messages_diag(m));
-    if (status)
+        status = branch_prior_parse(&prior, s.branch_prior, d);
+    if (status) {
+        free(parsed);
         return status;
+    }
     infer_settings plan = infer_plan(&s, prior, a->data.n_taxa, repeats);
-    free_model_print(text, &parsed);
     status = core_create(&c, s.threads, s.seed);
     if (!status)
         status = set_data(c, a);
-    if (!status)
-        status = (c->model = mem_text(text, strlen(text))) ? ART_OK : ART_ERR_NOMEM;
     if (!status) {
         c->prior = prior;
-        status = make_infer_job(c, &parsed, &plan, &s, m);
+        status =
+            n == 1 ? make_infer_job(c, parsed, &plan, &s, m) : make_average(c, parsed, n, &plan);
     }
-    if (!status)
-        c->work = infer_job_run(c->infer);
-    return core_end(out, c, status, "infer", infer_identity(&s, prior, text),
+    free(parsed);
+    return core_end(out, c, status, "infer",
+                    status ? NULL : infer_identity(&s, prior, n == 1 ? c->model : model),
                     status ? NULL : infer_data(c, &s));
 }
 
@@ -628,6 +673,10 @@ int art_infer(art_model **out, const art_alignment *a, const char *model,
 {
     art_run *r;
     int status = run_infer(&r, a, model, settings, 0, m);
+    if (!status && r->core->average)
+        status = diag_error(messages_diag(m), ART_ERR_UNSUPPORTED, (diag_place){0},
+                            "an average over models leaves no trained model -- give one model, or "
+                            "make a run, which has a result");
     return drive_to_model(out, r, status, progress, context, m);
 }
 

@@ -481,6 +481,7 @@ static void set_table(model_average *a)
             continue;
         a->row[i].log_evidence = shown.log_evidence;
         a->row[i].log_evidence_se = shown.log_evidence_se;
+        a->row[i].converged = e->verdict.converged;
         all = log_add(all, shown.log_evidence);
     }
     for (int i = 0; i < a->n_run; i++)
@@ -645,6 +646,13 @@ int model_average_finish(model_average *a, infer_result *out)
 const infer_context *model_average_context(const model_average *a)
 {
     return &a->context;
+}
+
+int model_average_write(const model_average *a, const infer_result *found,
+                        const infer_description *about, const char *prefix, diag *d)
+{
+    int status = infer_remove_model(prefix);
+    return status ? status : infer_result_write(found, &a->context, about, prefix, d);
 }
 
 void model_average_title(char text[MODEL_AVERAGE_TITLE], const model_average *a)

@@ -13,7 +13,7 @@
  *     status = model_average_create(&a, &data, model, n, &settings, threads);
  *     status = drive_run(&d, model_average_run(a), &observer, diag);
  *     status = model_average_finish(a, &found);
- *     status = infer_result_write(&found, model_average_context(a), &about, prefix, diag);
+ *     status = model_average_write(a, &found, &about, prefix, diag);
  *     infer_result_free(&found);
  *     model_average_free(a);
  *
@@ -43,7 +43,11 @@ int model_average_finish(model_average *a, infer_result *out);
 /* After model_average_finish, valid until a is freed. */
 const infer_context *model_average_context(const model_average *a);
 
-/* The models in one line: "HKY+G4, GTR+G4"; "average over 24 models". */
+/* As infer_job_write; there is no trained model, and that of earlier results is removed. */
+int model_average_write(const model_average *a, const infer_result *found,
+                        const infer_description *about, const char *prefix, diag *d);
+
+/* The models in one line: "HKY+FO+G4"; "average over 24 models". */
 enum { MODEL_AVERAGE_TITLE = 128 };
 void model_average_title(char text[MODEL_AVERAGE_TITLE], const model_average *a);
 

@@ -6,7 +6,6 @@
 #include "results/markup.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 const char MODEL_TABLE_SUFFIX[] = ".models.tsv";

@@ -13,6 +13,7 @@
 #include "base/diag.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 typedef enum model_status {
     MODEL_RUN,         /* its evidence is that of a whole run */
@@ -30,6 +31,7 @@ typedef struct model_row {
     double probability;
     double probability_se; /* from the errors of the evidences */
     model_status status;
+    bool converged; /* the verdict on its run */
 } model_row;
 
 typedef struct model_table {

@@ -88,6 +88,8 @@ static int add_list(list *l, const char *text)
 /* A prior that no model has anything for is a mistake. */
 static int match_priors(const list *l, unsigned given)
 {
+    if (l->count == 1)
+        return prior_string_match(&l->model[0], given, l->d);
     for (unsigned bit = 1; bit && bit <= given; bit <<= 1) {
         bool is_used = !(given & bit);
         for (int i = 0; i < l->count && !is_used; i++)

@@ -4,6 +4,8 @@
 #include "support/files.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char API_DATA[] = ">d\nTCGAACGATCGCTTCCACTTACGATG\n>a\nACGTACGTTAGCATCGACGTACGATT\n"
@@ -154,6 +156,19 @@ void api_same_trees(const art_trees *a, const art_trees *b)
         check_status(art_trees_newick(b, i, other, sizeof other, NULL));
         assert_string_equal(one, other);
     }
+}
+
+void api_same_file(const char *suffix)
+{
+    char one[64], other[64];
+    snprintf(one, sizeof one, "program%s", suffix);
+    snprintf(other, sizeof other, "library%s", suffix);
+    char *a = file_text(scratch_path(one)), *b = file_text(scratch_path(other));
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
 }
 
 /* Two results are the same, bit for bit; takes the model of b and frees b. */

@@ -16,7 +16,10 @@ extern const char API_DATA[]; /* the text of the alignment's file */
 int api_open(void **state);
 int api_close(void **state);
 
+/* The settings, and the options of the program that are those of COLLAPSED. */
 art_infer_settings api_infer_settings(api_kind k);
+#define API_INFER_OPTIONS \
+    "--hidden 8 --heads 2 --branch-hidden 8 --fit-steps 60 --seed 1 --threads 1 --quiet"
 art_fit_settings api_fit_settings(void);
 art_parsimony_settings api_parsimony_settings(void);
 
@@ -36,5 +39,8 @@ void api_same_bits(double a, double b);
 void api_same_evidence(const art_evidence *a, const art_evidence *b);
 void api_same_trees(const art_trees *a, const art_trees *b);
 void api_same_result(api_kind k, art_result *a, art_result *b);
+
+/* The files program<suffix> and library<suffix> are the same. */
+void api_same_file(const char *suffix);
 
 #endif

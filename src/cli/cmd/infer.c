@@ -488,15 +488,15 @@ static int write_average(program_run *p, const model_average *average, const inf
                          const settings *o, const rooting *r)
 {
     session *s = p->session;
-    const infer_context *of = model_average_context(average);
     char title[MODEL_AVERAGE_TITLE], *settings_text = program_run_settings(p);
     model_average_title(title, average);
     const infer_description about = {o->data.alignment, title, settings_text, r};
-    int status = settings_text ? infer_remove_model(s->prefix) : ART_ERR_NOMEM;
-    if (!status)
-        status = infer_result_write(found, of, &about, s->prefix, &s->diag);
+    int status = settings_text ? model_average_write(average, found, &about, s->prefix, &s->diag)
+                               : ART_ERR_NOMEM;
     free(settings_text);
-    return status ? status : program_run_end(p, infer_result_json(found, of, title));
+    if (status)
+        return status;
+    return program_run_end(p, infer_result_json(found, model_average_context(average), title));
 }
 
 /* The table of models, as in the report. */
