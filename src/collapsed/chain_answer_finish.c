@@ -167,7 +167,8 @@ static int list_trees(chain_answer *a, const ratio_estimate *ratio)
         status = list_picked(&found, &picked, a, ratio->log_mean + log_sum);
     for (size_t i = 0; i < all && !status; i++) {
         const pooled_tree t = chain_answer_tree(a, i);
-        if (isfinite(t.laplace) && key_table_find(&picked, t.decision) < 0)
+        if (isfinite(t.laplace) && key_table_find(&picked, t.decision) < 0 &&
+            tree_set_find(&found, t.decision) < 0)
             status = tree_set_add(&found, t.decision, exp(t.laplace - log_sum));
     }
     key_table_free(&picked);
