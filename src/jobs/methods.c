@@ -2,6 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/number.h"
+#include "subst/model_list.h"
+#include "subst/prior_string.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -67,7 +69,7 @@ static const struct {
       "sequences. Lectures on Mathematics in the Life Sciences 17: 57-86."}},
 };
 
-enum { MOST_CITED = 8, PRIOR_SIZE = 128 };
+enum { MOST_CITED = 8 };
 
 typedef struct citations {
     const reference *cited[MOST_CITED];
@@ -129,34 +131,18 @@ static void write_models(buffer *out, const model_table *t)
     buffer_char(out, ')');
 }
 
-/* Whether one of the first n models has a prior with this text. */
-static bool is_said(const char *prior, const free_model *m, int n)
-{
-    char text[PRIOR_SIZE];
-    for (int k = 0; k < n; k++)
-        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++)
-            if (strcmp(text, prior) == 0)
-                return true;
-    return false;
-}
-
-/* The priors of estimated parameters, as a sentence; each once. */
+/* The priors of estimated parameters, as a sentence. */
 static void write_priors(buffer *out, const free_model *m, int n)
 {
-    char text[PRIOR_SIZE];
-    bool has_begun = false;
-    for (int k = 0; k < n; k++)
-        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++) {
-            if (is_said(text, m, k))
-                continue;
-            buffer_text(out, has_begun
-                                 ? ", "
-                                 : " Parameters of the substitution model were estimated together "
-                                   "with the tree, with the priors ");
-            buffer_text(out, text);
-            has_begun = true;
-        }
-    if (has_begun)
+    char text[PRIOR_TEXT_SIZE];
+    int i = 0;
+    for (; model_list_prior_text(text, sizeof text, m, n, i); i++)
+        buffer_printf(out, "%s%s",
+                      i ? ", "
+                        : " Parameters of the substitution model were estimated together with the "
+                          "tree, with the priors ",
+                      text);
+    if (i)
         buffer_char(out, '.');
 }
 

@@ -16,7 +16,6 @@
 #include "jobs/model_average.h"
 #include "results/page.h"
 #include "results/parameters.h"
-#include "subst/branch_prior_string.h"
 #include "subst/model_list.h"
 #include "subst/prior_string.h"
 
@@ -410,14 +409,6 @@ static int write_results(program_run *p, infer_job *job, const infer_result *fou
     return status ? status : program_run_end(p, infer_job_results(job, found, model));
 }
 
-/* The priors of what is estimated. */
-static void say_priors(session *s, const free_model *model)
-{
-    char text[128];
-    for (int i = 0; free_model_prior_text(text, sizeof text, model, i); i++)
-        log_info(&s->log, "prior: %s", text);
-}
-
 /* The published method has no distribution of the parameters. */
 static int check_method(session *s, const free_model *model, const settings *o)
 {
@@ -436,12 +427,11 @@ static int run_job(program_run *p, const dataset *data, const tree_set *support,
     session *s = p->session;
     infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
     plan.support = support->count ? support : NULL;
-    char text[MODEL_STRING_SIZE], prior_text[BRANCH_PRIOR_STRING_SIZE];
+    char text[MODEL_STRING_SIZE];
     infer_job *job = NULL;
     infer_result found = {0};
     log_info(&s->log, "model: %s", free_model_print(text, model));
-    say_priors(s, model);
-    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    prior_say(s, model, 1, prior);
     if (support->count)
         log_info(&s->log, "support: %zu topologies", support->count);
     int status = infer_job_create(&job, data, model, &plan, p->threads);
@@ -516,11 +506,10 @@ static int run_average(program_run *p, const dataset *data, const free_model *mo
 {
     session *s = p->session;
     const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
-    char prior_text[BRANCH_PRIOR_STRING_SIZE];
     model_average *average = NULL;
     infer_result found = {0};
     log_info(&s->log, "models: %d, of equal prior probability", n);
-    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    prior_say(s, model, n, prior);
     int status = model_average_create(&average, data, model, n, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, model_average_run(average));
