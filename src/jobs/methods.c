@@ -119,6 +119,11 @@ static void write_model(buffer *out, citations *c, const char *model)
     }
 }
 
+static bool is_average(const methods_facts *f)
+{
+    return f->models && f->models->count > 1;
+}
+
 /* An average over models, all of which have the same prior probability. */
 static void write_models(buffer *out, const model_table *t)
 {
@@ -178,22 +183,41 @@ static void write_way(buffer *out, citations *c, methods_way way)
     }
 }
 
+/* Two digits of the error, and as many decimals of the estimate; two if it is not known. */
+static int decimals_of(double error)
+{
+    return error > 0 && isfinite(error) ? (int)fmin(fmax(1 - floor(log10(error)), 2), 6) : 2;
+}
+
+/* Of an average also what it is the evidence of. */
+static void write_evidence(buffer *out, const methods_facts *f)
+{
+    const verdict *v = &f->evaluation->verdict;
+    const evidence shown = verdict_shown(v, &f->evaluation->evidence);
+    const int decimals = decimals_of(shown.log_evidence_se);
+    if (!isfinite(shown.log_evidence))
+        return;
+    buffer_text(out, " The log marginal likelihood was estimated as ");
+    buffer_fixed(out, shown.log_evidence, decimals);
+    if (isfinite(shown.log_evidence_se)) {
+        buffer_text(out, " (standard error ");
+        buffer_fixed(out, shown.log_evidence_se, decimals);
+        buffer_char(out, ')');
+    }
+    if (!verdict_shows_errors(v))
+        buffer_text(out, ", with an error that is not known");
+    if (is_average(f))
+        buffer_printf(out,
+                      ", that of the mixture in which every model has the prior probability "
+                      "1/%d",
+                      f->models->count);
+    buffer_char(out, '.');
+}
+
 static void write_results(buffer *out, const methods_facts *f)
 {
     const evaluation *e = f->evaluation;
-    const evidence shown = verdict_shown(&e->verdict, &e->evidence);
-    if (isfinite(shown.log_evidence)) {
-        buffer_text(out, " The log marginal likelihood was estimated as ");
-        buffer_fixed(out, shown.log_evidence, 2);
-        if (isfinite(shown.log_evidence_se)) {
-            buffer_text(out, " (standard error ");
-            buffer_fixed(out, shown.log_evidence_se, 2);
-            buffer_char(out, ')');
-        }
-        if (!verdict_shows_errors(&e->verdict))
-            buffer_text(out, ", with an error that is not known");
-        buffer_char(out, '.');
-    }
+    write_evidence(out, f);
     if (e->verdict.is_given)
         buffer_text(out, e->verdict.converged
                              ? " The program judged the run to have converged."
@@ -212,7 +236,7 @@ void methods_write(buffer *out, const methods_facts *f)
                   f->alignment->n_taxa, f->alignment->n_sites, art_version());
     cite(out, &c, &PROGRAM);
     buffer_char(out, ' ');
-    if (f->models && f->models->count > 1)
+    if (is_average(f))
         write_models(out, f->models);
     else
         write_model(out, &c, f->model);
