@@ -837,6 +837,18 @@ static void verdicts(void **state)
         assert_false(v.converged);
         assert_int_equal(strstr(v.warning[0], "Allow more time") != NULL, may_follow);
     }
+    for (int is_cut = 0; is_cut < 2; is_cut++) { /* more time is no use to chains that ended */
+        const chain_round apart = {.asdsf = 0.06, .r_hat = 2};
+        verdict_init(&v);
+        chain_verdict(&v, &fine, &apart, &e, &set, is_cut, true);
+        joint_verdict(&v, &apart, &e, &set, false, is_cut);
+        failed_joint_verdict(&v, &apart, is_cut);
+        assert_int_equal(v.n_fatal, 7);
+        for (int i = 0; i < v.n_fatal; i++) {
+            assert_int_equal(strstr(v.warning[i], "Allow more time.") != NULL, is_cut);
+            assert_int_equal(strstr(v.warning[i], "with other seeds.") != NULL, !is_cut);
+        }
+    }
 }
 
 int main(void)

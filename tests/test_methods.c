@@ -39,8 +39,47 @@ static void numbers_of_the_model(void **state)
     expect_model("GTR+FO+G4", "GTR+FO+G4");
 }
 
+/* The error has two digits, the estimate as many decimals; of an average there is more to say. */
+static void evidence_has_its_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double se;
+        int models;
+        const char *words;
+    } table[] = {
+        {0.0043, 24,
+         "estimated as -5796.5847 (standard error 0.0043), that of the mixture in which every "
+         "model has the prior probability 1/24."},
+        {0.0123, 1, "estimated as -5796.585 (standard error 0.012)."},
+        {0.5, 0, "estimated as -5796.58 (standard error 0.50)."},
+        {12.3, 0, "estimated as -5796.58 (standard error 12.30)."},
+        {(double)NAN, 0, "estimated as -5796.58."},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const alignment data = {.n_taxa = 4, .n_sites = 10};
+        evaluation e = {.evidence = {.log_evidence = -5796.58468, .log_evidence_se = table[i].se}};
+        verdict_init(&e.verdict);
+        model_row rows[24] = {{.name = "HKY+FO+G4", .probability = 0.77}};
+        const model_table models = {.row = rows, .count = table[i].models};
+        const methods_facts f = {.alignment = &data,
+                                 .model = "JC",
+                                 .prior = "exponential(10)",
+                                 .models = models.count ? &models : NULL,
+                                 .evaluation = &e};
+        buffer out;
+        buffer_init(&out);
+        methods_write(&out, &f);
+        check_status(buffer_status(&out));
+        if (!strstr(out.text, table[i].words))
+            fail_msg("'%s' is not in: %s", table[i].words, out.text);
+        buffer_free(&out);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_of_the_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_of_the_model),
+                                       cmocka_unit_test(evidence_has_its_digits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

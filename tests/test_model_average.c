@@ -287,12 +287,107 @@ static void without_time(void **state)
     json_decref(found);
 }
 
+static void check_words(const char *prefix, const char *suffix, const char *words)
+{
+    char *text = contents(prefix, suffix);
+    if (!strstr(text, words))
+        fail_msg("'%s' is not in %s%s", words, prefix, suffix);
+    free(text);
+}
+
+/* Advice that can be followed: the runs ended by themselves, so it is not more time. */
+static void heavy_tails_without_a_limit(void **state)
+{
+    (void)state;
+    char line[256];
+    bool is_said = false;
+    snprintf(line, sizeof line,
+             "simulate -n 4 -l 20 -m JC --mean 0.03 --seed 1 --quiet --prefix %s/few", folder);
+    run_well(line);
+    json_t *found = infer("few", "few", "--model-average GTR+G4,GTR");
+    const json_t *warnings = json_object_get(found, "warnings");
+    assert_true(number(found, "pareto_k") >= 0.7);
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const char *text = json_string_value(json_array_get(warnings, i));
+        is_said |= strstr(text, "Run GTR+FO alone") != NULL;
+        assert_null(strstr(text, "more time"));
+        assert_null(strstr(text, "longer"));
+    }
+    assert_true(is_said);
+    /* alone it goes on, unless it has as few draws as the other tests */
+    snprintf(line, sizeof line,
+             "infer -s %s/few.fasta -m GTR --hidden 8 --heads 2 --quiet --prefix %s/alone", folder,
+             folder);
+    run_well(line);
+    check_words("alone", ".json", "\"way\": \"chains with branch lengths\"");
+    json_decref(found);
+}
+
+static void check_prior(const json_t *found, const char *name, const char *expected)
+{
+    const json_t *priors = json_object_get(found, "priors");
+    assert_string_equal(json_string_value(json_object_get(priors, name)), expected);
+}
+
+/* Whatever is estimated: its prior is in the JSON, the log and the report. */
+static void priors_are_named(void **state)
+{
+    (void)state;
+    static const char row[] = "uniform topologies, Exp(10) branch lengths, kappa / (1 + kappa) ~ "
+                              "beta(1,1), frequencies ~ dirichlet(1,1,1,1), alpha ~ exponential(2)";
+    simulate("priors", "K80{3}", 100);
+    json_t *list =
+        infer("priors", "several", "--model-average JC,HKY+G4,K80+I --prior alpha=exp(2)");
+    json_t *one = infer("priors", "one", "-m HKY+G4 --prior alpha=exp(2)");
+    json_t *none = infer("priors", "none", "-m JC");
+    assert_int_equal(json_object_size(json_object_get(list, "priors")), 4);
+    assert_int_equal(json_object_size(json_object_get(one, "priors")), 3);
+    assert_int_equal(json_object_size(json_object_get(none, "priors")), 0);
+    assert_true(json_is_object(json_object_get(none, "priors")));
+    check_prior(list, "kappa", "beta(1,1)");
+    check_prior(list, "frequencies", "dirichlet(1,1,1,1)");
+    check_prior(list, "alpha", "exponential(2)");
+    check_prior(list, "pinvar", "uniform(0,1)");
+    check_prior(one, "alpha", "exponential(2)");
+    check_words("several", ".log", "\nprior: alpha ~ exponential(2)\n");
+    check_words("several", ".log", "\nprior: pinvar ~ uniform(0,1)\nprior: branch lengths ~ ");
+    check_words("one", ".report.txt", row);
+    check_words("one", ".report.html", row);
+    check_words("several", ".report.txt", row);
+    check_words("several", ".report.txt", "alpha ~ exponential(2), pinvar ~ uniform(0,1)\n");
+    check_words("several", ".report.html", "with probability"); /* pinvar of 0 */
+    json_decref(list);
+    json_decref(one);
+    json_decref(none);
+}
+
+/* The table of models is among the results, and what to do next comes after them. */
+static void order_of_the_log(void **state)
+{
+    (void)state;
+    simulate("order", "JC", 60);
+    json_decref(infer("order", "order", "--model-average JC,K80"));
+    char *log = contents("order", ".log");
+    const char *models = strstr(log, "\nModels\n"), *start = strstr(log, "\nstart with ");
+    assert_true(models && start && models < start);
+    assert_non_null(strstr(models, "contains the prior probability of each model, 1/2: "));
+    assert_null(strstr(log, "\n\n\n"));
+    assert_non_null(strstr(models, "\nposterior of the parameters: mean, median (95 % HPD"));
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(average_of_single_runs),    cmocka_unit_test(splits_of_single_runs),
-        cmocka_unit_test(rows_by_probability),       cmocka_unit_test(clear_answer),
-        cmocka_unit_test(one_model_is_a_single_run), cmocka_unit_test(without_time),
+        cmocka_unit_test(average_of_single_runs),
+        cmocka_unit_test(splits_of_single_runs),
+        cmocka_unit_test(rows_by_probability),
+        cmocka_unit_test(clear_answer),
+        cmocka_unit_test(one_model_is_a_single_run),
+        cmocka_unit_test(without_time),
+        cmocka_unit_test(heavy_tails_without_a_limit),
+        cmocka_unit_test(priors_are_named),
+        cmocka_unit_test(order_of_the_log),
     };
     return cmocka_run_group_tests(tests, open_folder, close_folder);
 }

@@ -55,6 +55,22 @@ static void priors(void **state)
     free(model);
 }
 
+static void texts_of_priors(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {
+        "kappa / (1 + kappa) ~ beta(1,1)", "alpha ~ exponential(2)",
+        "exchange rates, equal ones summed ~ dirichlet(2,2,2)", "frequencies ~ dirichlet(1,1,1,1)",
+        "exchange rates ~ dirichlet(1,1,1,1,1,1)"};
+    int n, i = 0;
+    char text[128];
+    free_model *model = parse(&n, "JC,K80+G4,K80,K81u+G4,SYM,GTR+G4", "alpha=exp(2)", 0);
+    for (; model_list_prior_text(text, sizeof text, model, n, i); i++)
+        assert_string_equal(text, expected[i]);
+    assert_int_equal(i, 5);
+    free(model);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -80,9 +96,8 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(automatic),
-        cmocka_unit_test(commas_in_braces),
-        cmocka_unit_test(priors),
+        cmocka_unit_test(automatic), cmocka_unit_test(commas_in_braces),
+        cmocka_unit_test(priors),    cmocka_unit_test(texts_of_priors),
         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static int judge(void **state)
 {
     (void)state;
     verdict_init(&judged);
-    verdict_of_evidence(&judged, &EVIDENCE);
+    verdict_of_evidence(&judged, &EVIDENCE, VERDICT_TRAIN);
     return 0;
 }
 
@@ -314,7 +314,7 @@ static void converged_runs_have_errors(void **state)
     v.r_hat = 1.0042;
     v.ess_log_density = 1234.4;
     v.ess_splits = 321;
-    verdict_of_evidence(&v, &well);
+    verdict_of_evidence(&v, &well, VERDICT_TRAIN);
     make_posterior(&p);
     page all = page_of(&p, &bound);
     all.evidence = &well;

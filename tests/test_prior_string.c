@@ -131,6 +131,32 @@ static void a_prior_belongs_to_a_free_parameter(void **state)
     }
 }
 
+/* What is printed reads back as the same. */
+static void priors_in_their_own_spelling(void **state)
+{
+    (void)state;
+    static const char given[] = "kappa=beta(1,2.5),rates=dirichlet(0.1,2,3,4,5,6),"
+                                "frequencies=dirichlet(2,2,2,2),alpha=exponential(0.001),"
+                                "pinvar=uniform(0,0.3)";
+    static const char *const models[] = {"HKY+I+G4", "GTR"};
+    free_model f[2];
+    char all[512] = "", text[PRIOR_TEXT_SIZE];
+    const char *name;
+    model_priors p = model_priors_default();
+    unsigned bits;
+    check_status(prior_string_parse(&p, &bits, given, NULL));
+    for (int k = 0; k < 2; k++)
+        check_status(free_model_parse(&f[k], models[k], NULL, &p, NULL));
+    for (int i = 0; prior_string_print(&name, text, f, 2, i); i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s=%s", i ? "," : "", name, text);
+    assert_string_equal(all, given);
+    assert_int_equal(prior_string_print(&name, text, f, 1, 0), 1);
+    assert_string_equal(name, "kappa");
+    assert_int_equal(prior_string_print(&name, text, f, 1, 3), 1);
+    assert_string_equal(text, "uniform(0,0.3)"); /* rates are not estimated */
+    assert_int_equal(prior_string_print(&name, text, f, 1, 4), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +164,7 @@ int main(void)
         cmocka_unit_test(numbers_arrive_where_they_belong),
         cmocka_unit_test(what_is_not_a_prior_is_refused),
         cmocka_unit_test(a_prior_belongs_to_a_free_parameter),
+        cmocka_unit_test(priors_in_their_own_spelling),
     };
     return cmocka_run_group_tests_name("prior_string", tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static const evidence GOOD = {.log_evidence = -1234.5,
 static void judge(verdict *v, const evidence *e)
 {
     verdict_init(v);
-    verdict_of_evidence(v, e);
+    verdict_of_evidence(v, e, verdict_remedy(e->cut));
 }
 
 /* Each defect with the words that a reader must find, and whether the result survives it. */
@@ -46,10 +46,10 @@ static void sentences(void **state)
         const char *words[3];
     } expected[8] = {
         {true, 0, {"converged", "", ""}},
-        {false, 1, {"Pareto k is 0.70", "unreliable", "Run longer"}},
-        {false, 1, {"Pareto k is 1.25", "meaningless", "longer"}},
+        {false, 1, {"Pareto k is 0.70", "unreliable", "by itself: compare runs"}},
+        {false, 1, {"Pareto k is 1.25", "meaningless", "compare runs with other seeds"}},
         {false, 1, {"too few draws", "do not depend", "more draws"}},
-        {false, 1, {"search for trees is unfinished:", "too low", "more time or more rounds."}},
+        {false, 1, {"search for trees is unfinished:", "too low", "Allow more rounds."}},
         {false, 1, {"unfinished because the time limit", "too low", "Allow more time."}},
         {false, 1, {"The run is unfinished", "first look", "more time"}},
         {true, 1, {"For 3 of 5000 draws", "count as 0", "check the alignment"}},

@@ -121,7 +121,7 @@ int art_model_evidence(art_evidence *out, art_model *q, const art_alignment *a, 
     if (!status) {
         verdict v;
         verdict_init(&v);
-        verdict_of_evidence(&v, &e);
+        verdict_of_evidence(&v, &e, VERDICT_TRAIN);
         messages_verdict(m, &v);
         *out = model_evidence(&e, &v);
     }

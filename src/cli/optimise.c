@@ -3,7 +3,7 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "base/mem.h"
-#include "subst/branch_prior_string.h"
+#include "cli/prior_options.h"
 #include "subst/prior_string.h"
 #include "train/particles.h"
 #include "tree/tree_file.h"
@@ -173,13 +173,11 @@ static int read_file(optimising *o, const char *path)
 /* What is estimated and, if they enter, under which priors. */
 static void say_model(session *s, const free_model *model, branch_prior prior, optimum_kind kind)
 {
-    char text[MODEL_STRING_SIZE], prior_text[BRANCH_PRIOR_STRING_SIZE];
+    char text[MODEL_STRING_SIZE];
     log_info(&s->log, "model: %s", free_model_print(text, model));
     if (kind == OPTIMUM_LIKELIHOOD)
         return;
-    for (int i = 0; free_model_prior_text(text, sizeof text, model, i); i++)
-        log_info(&s->log, "prior: %s", text);
-    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    prior_say(s, model, 1, prior);
 }
 
 int optimise_trees(session *s, const dataset *data, const char *model,

@@ -2,6 +2,8 @@
 
 #include "artreeformer.h"
 #include "subst/branch_prior_string.h"
+#include "subst/model_list.h"
+#include "subst/prior_string.h"
 
 const option BRANCH_PRIOR_OPTIONS[] = {
     OPTION_TEXT(prior_settings, text, "--branch-prior", EXPERT, "PRIOR",
@@ -26,4 +28,18 @@ int prior_settle(branch_prior *out, session *s, const prior_settings *set)
                                 "and --branch-prior cannot be used together -- remove one of them",
                                 &s->diag);
     return status || !set->text ? status : branch_prior_parse(out, set->text, &s->diag);
+}
+
+void prior_say_parameters(session *s, const free_model *model, int n)
+{
+    char text[PRIOR_TEXT_SIZE];
+    for (int i = 0; model_list_prior_text(text, sizeof text, model, n, i); i++)
+        log_info(&s->log, "prior: %s", text);
+}
+
+void prior_say(session *s, const free_model *model, int n, branch_prior lengths)
+{
+    char text[BRANCH_PRIOR_STRING_SIZE];
+    prior_say_parameters(s, model, n);
+    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(text, lengths));
 }

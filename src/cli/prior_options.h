@@ -1,4 +1,5 @@
-/* prior_options.h: the options that state the prior of branch lengths.
+/* prior_options.h: the options that state the prior of branch lengths, and what the
+ * log says of priors.
  *
  * --branch-prior is any of them, --prior-rate the short form for an exponential one. A command
  * includes both tables, as two members of its settings, and calls prior_settle. */
@@ -7,6 +8,7 @@
 
 #include "cli/session.h"
 #include "subst/branch_prior.h"
+#include "subst/free_model.h"
 
 typedef struct prior_settings {
     const char *text; /* NULL if it is not given */
@@ -19,5 +21,10 @@ extern const option PRIOR_RATE_OPTIONS[];
 /* The prior that the options state. Those that do not apply are left out of the settings of the
  * run. ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a prior. */
 int prior_settle(branch_prior *out, session *s, const prior_settings *set);
+
+/* Lines of the log: the priors of what any of the models [n] estimates, and then that of branch
+ * lengths. */
+void prior_say_parameters(session *s, const free_model *model, int n);
+void prior_say(session *s, const free_model *model, int n, branch_prior lengths);
 
 #endif

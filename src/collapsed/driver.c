@@ -301,11 +301,12 @@ static int finish_table(collapsed_run *c, answer *out)
     const bool criteria_hold = last->done != 0 && out->evidence.log_evidence_se <= c->set.error;
     verdict_init(&out->verdict);
     out->evidence.cut = c->is_cut && !criteria_hold;
-    verdict_of_evidence(&out->verdict, &out->evidence);
+    verdict_of_evidence(&out->verdict, &out->evidence, verdict_remedy(c->is_cut));
     driver_judge_climbs(&out->verdict, c);
-    modes_verdict(&out->verdict, driver_other_modes(c), &c->set.modes, driver_may_follow(c));
+    modes_verdict(&out->verdict, driver_other_modes(c), &c->set.modes,
+                  c->is_cut && driver_may_follow(c));
     if (c->joint)
-        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
+        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), c->is_cut);
     return status;
 }
 

@@ -289,9 +289,9 @@ static int finish_chains(collapsed_run *c, answer *out)
     int status = chain_answer_finish(c->answer, &out->evidence, &out->posterior, &c->check);
     if (!status)
         chain_verdict(&out->verdict, &c->check, chain_rounds_last(&c->chains->rounds),
-                      &out->evidence, &c->set, c->is_cut, driver_may_follow(c));
+                      &out->evidence, &c->set, c->is_cut, c->is_cut && driver_may_follow(c));
     if (!status && c->joint)
-        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds));
+        failed_joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), c->is_cut);
     return status;
 }
 
@@ -314,7 +314,7 @@ static int add_chains(collapsed_run *c, answer *out)
     posterior other;
     int status = chain_answer_finish(c->answer, &out->evidence, &other, &c->check);
     posterior_free(&other);
-    draws_verdict(&out->verdict, &c->check, &c->set.judgement);
+    draws_verdict(&out->verdict, &c->check, &c->set.judgement, c->is_cut);
     return status;
 }
 
@@ -334,7 +334,7 @@ static int finish_joint(collapsed_run *c, answer *out)
     if (!status && c->answer)
         status = add_chains(c, out);
     joint_verdict(&out->verdict, chain_rounds_last(&c->joint->rounds), &out->evidence, &c->set,
-                  driver_other_modes(c) > c->set.modes.left_out);
+                  driver_other_modes(c) > c->set.modes.left_out, c->is_cut);
     return status;
 }
 

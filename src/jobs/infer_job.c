@@ -13,6 +13,8 @@
 #include "results/sample.h"
 #include "results/summary.h"
 #include "subst/branch_prior_string.h"
+#include "subst/model_list.h"
+#include "subst/prior_string.h"
 #include "train/variational_task.h"
 
 #include <stdio.h>
@@ -250,7 +252,8 @@ enum { FACTS = 6, FACT_SIZE = 128 };
 
 typedef struct report_facts {
     page_fact fact[FACTS];
-    char size[FACT_SIZE], prior[FACT_SIZE], method[FACT_SIZE], seed[FACT_SIZE];
+    char size[FACT_SIZE], method[FACT_SIZE], seed[FACT_SIZE];
+    buffer prior; /* owned */
 } report_facts;
 
 /* The way that the facts name (collapsed/run_facts.h). */
@@ -262,20 +265,24 @@ static methods_way way_of(const infer_result *found)
     return way && strcmp(way, "chains with branch lengths") == 0 ? METHODS_JOINT : METHODS_TABLE;
 }
 
-/* As papers write it. */
-static void describe_prior(char out[FACT_SIZE], branch_prior p)
+/* As papers write them. */
+static void describe_priors(buffer *out, const infer_context *of)
 {
-    char lengths[80] = "";
+    const branch_prior p = of->settings->prior;
+    char text[PRIOR_TEXT_SIZE];
+    buffer_init(out);
+    buffer_text(out, "uniform topologies, ");
     switch (p.kind) {
     case BRANCH_PRIOR_EXPONENTIAL:
-        snprintf(lengths, sizeof lengths, "Exp(%g)", p.rate);
+        buffer_printf(out, "Exp(%g)", p.rate);
         break;
     case BRANCH_PRIOR_GAMMA_DIRICHLET:
-        snprintf(lengths, sizeof lengths, "GammaDir(%g, %g, %g, %g)", p.shape, p.rate, p.alpha,
-                 p.ratio);
+        buffer_printf(out, "GammaDir(%g, %g, %g, %g)", p.shape, p.rate, p.alpha, p.ratio);
         break;
     }
-    snprintf(out, FACT_SIZE, "uniform topologies, %s branch lengths", lengths);
+    buffer_text(out, " branch lengths");
+    for (int i = 0; model_list_prior_text(text, sizeof text, of->model, of->n_models, i); i++)
+        buffer_printf(out, ", %s", text);
 }
 
 static void describe(report_facts *f, const infer_context *of, const infer_result *found,
@@ -287,7 +294,7 @@ static void describe(report_facts *f, const infer_context *of, const infer_resul
     snprintf(f->size, FACT_SIZE, "%d taxa, %s, %s", a->n_taxa,
              format_items(sites, sizeof sites, a->n_sites, "site", "sites"),
              format_items(patterns, sizeof patterns, a->n_patterns, "pattern", "patterns"));
-    describe_prior(f->prior, s->prior);
+    describe_priors(&f->prior, of);
     if (s->method == INFER_VBPI)
         snprintf(f->method, FACT_SIZE, "%lld steps of %d particles, annealed over %lld",
                  (long long)s->training.steps, s->particles, (long long)s->training.anneal_steps);
@@ -306,7 +313,7 @@ static void describe(report_facts *f, const infer_context *of, const infer_resul
         {"alignment", about->alignment},
         {"size", f->size},
         {"substitution model", about->model},
-        {"prior", f->prior},
+        {"prior", f->prior.text},
         {"method", f->method},
         {"seed", f->seed},
     };
@@ -362,7 +369,10 @@ int infer_result_report(buffer *out, const infer_result *found, const infer_cont
     int status = page_text(out, &p);
     if (!status)
         status = buffer_status(&methods);
+    if (!status)
+        status = buffer_status(&f.prior);
     buffer_free(&methods);
+    buffer_free(&f.prior);
     return status;
 }
 
@@ -383,8 +393,11 @@ static int write_page(const infer_result *found, const infer_context *of,
     if (!status)
         status = buffer_status(&methods);
     if (!status)
+        status = buffer_status(&f.prior);
+    if (!status)
         status = page_write(prefix, &p, d);
     buffer_free(&methods);
+    buffer_free(&f.prior);
     trace_free(&bound);
     free(metrics);
     return status;
@@ -411,6 +424,20 @@ int infer_result_write(const infer_result *found, const infer_context *of,
     return status ? status : write_page(found, of, about, prefix, d);
 }
 
+/* Of what is estimated, by the names of prior_string.h. */
+static json_t *priors_json(const free_model *model, int n)
+{
+    char text[PRIOR_TEXT_SIZE];
+    const char *name;
+    json_t *out = json_object();
+    for (int i = 0; out && prior_string_print(&name, text, model, n, i); i++)
+        if (json_object_set_new(out, name, json_string(text))) {
+            json_decref(out);
+            return NULL;
+        }
+    return out;
+}
+
 json_t *infer_result_json(const infer_result *found, const infer_context *of, const char *model)
 {
     char prior[BRANCH_PRIOR_STRING_SIZE];
@@ -418,6 +445,7 @@ json_t *infer_result_json(const infer_result *found, const infer_context *of, co
     branch_prior_print(prior, of->settings->prior);
     if (results && (json_object_set_new(results, "model", json_string(model)) ||
                     json_object_set_new(results, "branch_prior", json_string(prior)) ||
+                    json_object_set_new(results, "priors", priors_json(of->model, of->n_models)) ||
                     json_object_update(results, found->facts))) {
         json_decref(results);
         return NULL;

@@ -2,6 +2,8 @@
 
 #include "artreeformer.h"
 #include "base/number.h"
+#include "subst/model_list.h"
+#include "subst/prior_string.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -67,7 +69,7 @@ static const struct {
       "sequences. Lectures on Mathematics in the Life Sciences 17: 57-86."}},
 };
 
-enum { MOST_CITED = 8, PRIOR_SIZE = 128 };
+enum { MOST_CITED = 8 };
 
 typedef struct citations {
     const reference *cited[MOST_CITED];
@@ -117,6 +119,11 @@ static void write_model(buffer *out, citations *c, const char *model)
     }
 }
 
+static bool is_average(const methods_facts *f)
+{
+    return f->models && f->models->count > 1;
+}
+
 /* An average over models, all of which have the same prior probability. */
 static void write_models(buffer *out, const model_table *t)
 {
@@ -129,34 +136,18 @@ static void write_models(buffer *out, const model_table *t)
     buffer_char(out, ')');
 }
 
-/* Whether one of the first n models has a prior with this text. */
-static bool is_said(const char *prior, const free_model *m, int n)
-{
-    char text[PRIOR_SIZE];
-    for (int k = 0; k < n; k++)
-        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++)
-            if (strcmp(text, prior) == 0)
-                return true;
-    return false;
-}
-
-/* The priors of estimated parameters, as a sentence; each once. */
+/* The priors of estimated parameters, as a sentence. */
 static void write_priors(buffer *out, const free_model *m, int n)
 {
-    char text[PRIOR_SIZE];
-    bool has_begun = false;
-    for (int k = 0; k < n; k++)
-        for (int i = 0; free_model_prior_text(text, sizeof text, &m[k], i); i++) {
-            if (is_said(text, m, k))
-                continue;
-            buffer_text(out, has_begun
-                                 ? ", "
-                                 : " Parameters of the substitution model were estimated together "
-                                   "with the tree, with the priors ");
-            buffer_text(out, text);
-            has_begun = true;
-        }
-    if (has_begun)
+    char text[PRIOR_TEXT_SIZE];
+    int i = 0;
+    for (; model_list_prior_text(text, sizeof text, m, n, i); i++)
+        buffer_printf(out, "%s%s",
+                      i ? ", "
+                        : " Parameters of the substitution model were estimated together with the "
+                          "tree, with the priors ",
+                      text);
+    if (i)
         buffer_char(out, '.');
 }
 
@@ -192,22 +183,41 @@ static void write_way(buffer *out, citations *c, methods_way way)
     }
 }
 
+/* Two digits of the error, and as many decimals of the estimate; two if it is not known. */
+static int decimals_of(double error)
+{
+    return error > 0 && isfinite(error) ? (int)fmin(fmax(1 - floor(log10(error)), 2), 6) : 2;
+}
+
+/* Of an average also what it is the evidence of. */
+static void write_evidence(buffer *out, const methods_facts *f)
+{
+    const verdict *v = &f->evaluation->verdict;
+    const evidence shown = verdict_shown(v, &f->evaluation->evidence);
+    const int decimals = decimals_of(shown.log_evidence_se);
+    if (!isfinite(shown.log_evidence))
+        return;
+    buffer_text(out, " The log marginal likelihood was estimated as ");
+    buffer_fixed(out, shown.log_evidence, decimals);
+    if (isfinite(shown.log_evidence_se)) {
+        buffer_text(out, " (standard error ");
+        buffer_fixed(out, shown.log_evidence_se, decimals);
+        buffer_char(out, ')');
+    }
+    if (!verdict_shows_errors(v))
+        buffer_text(out, ", with an error that is not known");
+    if (is_average(f))
+        buffer_printf(out,
+                      ", that of the mixture in which every model has the prior probability "
+                      "1/%d",
+                      f->models->count);
+    buffer_char(out, '.');
+}
+
 static void write_results(buffer *out, const methods_facts *f)
 {
     const evaluation *e = f->evaluation;
-    const evidence shown = verdict_shown(&e->verdict, &e->evidence);
-    if (isfinite(shown.log_evidence)) {
-        buffer_text(out, " The log marginal likelihood was estimated as ");
-        buffer_fixed(out, shown.log_evidence, 2);
-        if (isfinite(shown.log_evidence_se)) {
-            buffer_text(out, " (standard error ");
-            buffer_fixed(out, shown.log_evidence_se, 2);
-            buffer_char(out, ')');
-        }
-        if (!verdict_shows_errors(&e->verdict))
-            buffer_text(out, ", with an error that is not known");
-        buffer_char(out, '.');
-    }
+    write_evidence(out, f);
     if (e->verdict.is_given)
         buffer_text(out, e->verdict.converged
                              ? " The program judged the run to have converged."
@@ -226,7 +236,7 @@ void methods_write(buffer *out, const methods_facts *f)
                   f->alignment->n_taxa, f->alignment->n_sites, art_version());
     cite(out, &c, &PROGRAM);
     buffer_char(out, ' ');
-    if (f->models && f->models->count > 1)
+    if (is_average(f))
         write_models(out, f->models);
     else
         write_model(out, &c, f->model);

@@ -544,31 +544,51 @@ static void add_verdict(verdict *v, const verdict *own, const char *name)
     worsen(&v->ess_splits, own->ess_splits, false);
 }
 
+/* The first of the models of weight whose draws say too little although they had all the time;
+ * -1 if there is none. A run of it alone goes on where that of an average ends
+ * (model_average_create). */
+static int first_doubtful(const model_average *a)
+{
+    for (int i = 0; i < a->n_run; i++) {
+        const double k = a->result[a->order[i]].evaluation.evidence.pareto_k;
+        if (a->row[i].probability >= NOTICEABLE && !a->is_cut && isfinite(k) &&
+            evidence_is_doubtful(k))
+            return i;
+    }
+    return -1;
+}
+
 static void judge_average(verdict *v, const model_average *a)
 {
     const double rest = a->table.left_out;
-    int doubtful = -1;
+    const int alone = first_doubtful(a);
+    int unsure = -1;
     verdict_init(v);
     for (int i = 0; i < a->n_run; i++) {
         const verdict *own = &a->result[a->order[i]].evaluation.verdict;
         if (a->row[i].probability < NOTICEABLE)
             continue;
         add_verdict(v, own, a->row[i].name);
-        if (doubtful < 0 && a->row[i].probability_se > LARGE_ERROR)
-            doubtful = i;
+        if (unsure < 0 && a->row[i].probability_se > LARGE_ERROR)
+            unsure = i;
     }
     if (a->n_run < a->n && !(rest < LEFT_OUT))
         verdict_warn(v, true,
                      "There was no time for %d of %d models, which may have up to %.2g of the "
                      "posterior: the average is one over the others. Allow more time.",
                      a->n - a->n_run, a->n, rest);
-    if (doubtful >= 0)
+    if (alone >= 0)
+        verdict_warn(v, false,
+                     "Run %s alone: its trees, branch lengths and parameters are then those of "
+                     "Markov chains, which need no such weights. An average has only the weights.",
+                     a->row[alone].name);
+    if (unsure >= 0)
         verdict_warn(v, false,
                      "The evidences of the models are not known well enough to tell them apart: "
                      "the probability of %s is %.2f with a standard error of %.2f. The average "
                      "of trees varies by as much where the models differ. Ask for a smaller error.",
-                     a->row[doubtful].name, a->row[doubtful].probability,
-                     a->row[doubtful].probability_se);
+                     a->row[unsure].name, a->row[unsure].probability,
+                     a->row[unsure].probability_se);
 }
 
 static int average_posterior(posterior *out, const model_average *a)

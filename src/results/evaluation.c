@@ -95,7 +95,7 @@ void evaluation_free(evaluation *e)
 void evaluation_judge(evaluation *e)
 {
     verdict_init(&e->verdict);
-    verdict_of_evidence(&e->verdict, &e->evidence);
+    verdict_of_evidence(&e->verdict, &e->evidence, VERDICT_TRAIN);
 }
 
 int evaluation_figures(json_t *out, const evaluation *e, int64_t k)

@@ -81,27 +81,43 @@ json_t *model_table_json(const model_table *t)
     return NULL;
 }
 
-/* Whether some models were not run; text says how much they can have. */
-static bool rest_text(char *text, size_t size, const model_table *t)
+static int count_not_run(const model_table *t)
 {
     int rest = 0;
     for (int m = 0; m < t->count; m++)
         rest += t->row[m].status != MODEL_RUN;
+    return rest;
+}
+
+enum { NOTES = 2, NOTE_SIZE = 256 };
+
+/* What is said below the table; returns how many notes there are. */
+static int make_notes(char note[NOTES][NOTE_SIZE], const model_table *t)
+{
+    int n = 0;
+    if (t->count > 1)
+        snprintf(note[n++], NOTE_SIZE,
+                 "The log evidence of the average contains the prior probability of each model, "
+                 "1/%d: it can be lower than that of the best model.",
+                 t->count);
+    if (!count_not_run(t))
+        return n;
     if (t->left_out < 1)
-        snprintf(text, size,
+        snprintf(note[n++], NOTE_SIZE,
                  "Models without a probability were judged by one tree; they have at most %.2g of "
                  "the posterior together.",
                  t->left_out);
     else
-        snprintf(text, size,
+        snprintf(note[n++], NOTE_SIZE,
                  "How probable the models without a probability are is not known: there was no "
                  "time for them.");
-    return rest > 0;
+    return n;
 }
 
 void model_table_text(buffer *out, const model_table *t)
 {
-    char text[FIGURE_SIZE], rest[256];
+    char text[FIGURE_SIZE], note[NOTES][NOTE_SIZE];
+    const int notes = make_notes(note, t);
     int width = (int)sizeof "model" - 1;
     for (int m = 0; m < t->count; m++)
         width = (int)fmax(width, snprintf(NULL, 0, "%s", t->row[m].name));
@@ -118,14 +134,15 @@ void model_table_text(buffer *out, const model_table *t)
         }
         buffer_printf(out, "  %s\n", STATUS[r->status]);
     }
-    if (rest_text(rest, sizeof rest, t))
-        buffer_printf(out, "%s\n", rest);
+    for (int i = 0; i < notes; i++)
+        buffer_printf(out, "%s\n", note[i]);
     buffer_char(out, '\n');
 }
 
 void model_table_html(buffer *out, const model_table *t)
 {
-    char text[FIGURE_SIZE], rest[256];
+    char text[FIGURE_SIZE], note[NOTES][NOTE_SIZE];
+    const int notes = make_notes(note, t);
     buffer_text(out, "<h2>Models</h2>\n<p>All have the same prior probability. The column for one "
                      "tree is what that tree, the same for all models, contributes to the log "
                      "evidence.</p>\n<div class=\"wide\">\n<table>\n<tr><th></th>"
@@ -145,6 +162,6 @@ void model_table_html(buffer *out, const model_table *t)
         buffer_printf(out, "<td>%s</td></tr>\n", STATUS[r->status]);
     }
     buffer_text(out, "</table>\n</div>\n");
-    if (rest_text(rest, sizeof rest, t))
-        buffer_printf(out, "<p>%s</p>\n", rest);
+    for (int i = 0; i < notes; i++)
+        buffer_printf(out, "<p>%s</p>\n", note[i]);
 }

@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "base/mem.h"
+#include "results/marginal.h"
 #include "results/markup.h"
 #include "results/parameters.h"
 #include "results/summary.h"
@@ -123,32 +124,29 @@ static void put_sample(buffer *out, const posterior *p)
         buffer_printf(out, "<h2>Posterior sample</h2>\n<p>%s.</p>\n", text);
 }
 
-/* The marginal density of column k, smoothed with a normal kernel, as a small curve. */
-static void put_density(buffer *out, const posterior *p, int k, const parameter_row *row)
+/* The marginal density of column k as a small curve; what models have fixed is in words. */
+static int put_density(buffer *out, const posterior *p, int k)
 {
-    enum { POINTS = 60, WIDTH = 180, HEIGHT = 36 };
-    const double low = row->mean - 4 * row->deviation, high = row->mean + 4 * row->deviation;
-    const double width = 1.06 * row->deviation * pow(p->count, -0.2); /* Silverman's rule */
-    double density[POINTS] = {0}, top = 0;
-    if (!(width > 0) || !p->count)
-        return;
-    for (int i = 0; i < p->count; i++) {
-        const double value = posterior_row_value(p, i, k);
-        for (int j = 0; j < POINTS && !isnan(value); j++) {
-            const double off = (low + (high - low) * j / (POINTS - 1) - value) / width;
-            density[j] += exp(-off * off / 2);
+    marginal m;
+    const int status = marginal_of(&m, p, k);
+    if (status)
+        return status;
+    buffer_text(out, "<td>");
+    if (marginal_has_curve(&m))
+        svg_marginal(out, &m);
+    if (m.fixed_share > 0) {
+        buffer_text(out, "<br/>");
+        if (isnan(m.fixed_value)) {
+            buffer_text(out, "fixed");
+        } else {
+            buffer_text(out, "exactly ");
+            buffer_double(out, m.fixed_value, 4);
         }
+        buffer_text(out, " with probability ");
+        buffer_fixed(out, m.fixed_share, 2);
     }
-    for (int j = 0; j < POINTS; j++)
-        top = fmax(top, density[j]);
-    if (!(top > 0)) /* no row has the parameter */
-        return;
-    buffer_printf(out, "<svg width=\"%d\" height=\"%d\" role=\"img\"><path class=\"density\" d=\"M",
-                  WIDTH, HEIGHT);
-    for (int j = 0; j < POINTS; j++)
-        buffer_printf(out, "%s%.1f %.1f", j ? "L" : "", (double)WIDTH * j / (POINTS - 1),
-                      HEIGHT - 1 - (HEIGHT - 3) * density[j] / top);
-    buffer_text(out, "\"/></svg>");
+    buffer_text(out, "</td>");
+    return ART_OK;
 }
 
 static void put_significant(buffer *out, double value)
@@ -161,16 +159,18 @@ static void put_significant(buffer *out, double value)
 static int put_parameters(buffer *out, const posterior *p)
 {
     parameter_row *row;
-    const int status = parameter_rows(&row, p);
+    int status = parameter_rows(&row, p);
     if (status || !row)
         return status;
     buffer_text(out, "<h2>Parameters</h2>\n<p>TL is the tree length. The curves are the marginal "
-                     "posterior densities, drawn over four standard deviations to either "
-                     "side of the mean.</p>\n<div class=\"wide\">\n<table>\n<tr><th></th>"
+                     "posterior densities, with the ends of their 95 % HPD intervals. Where an "
+                     "average over models has models in which the parameter is fixed, their "
+                     "probability is below, and the curve is of the others.</p>\n<div "
+                     "class=\"wide\">\n<table>\n<tr><th></th>"
                      "<th class=\"n\">mean</th><th class=\"n\">sd</th><th class=\"n\">median</th>"
                      "<th class=\"n\">95 % HPD from</th><th class=\"n\">to</th>"
                      "<th class=\"n\">ESS</th><th>density</th></tr>\n");
-    for (int k = 0; k < p->n_columns; k++) {
+    for (int k = 0; k < p->n_columns && !status; k++) {
         const double number[] = {row[k].mean, row[k].deviation, row[k].median, row[k].low,
                                  row[k].high};
         buffer_text(out, "<tr><th>");
@@ -179,9 +179,8 @@ static int put_parameters(buffer *out, const posterior *p)
         for (size_t i = 0; i < sizeof number / sizeof *number; i++)
             put_significant(out, number[i]);
         put_number(out, row[k].ess, 0);
-        buffer_text(out, "<td>");
-        put_density(out, p, k, &row[k]);
-        buffer_text(out, "</td></tr>\n");
+        status = put_density(out, p, k);
+        buffer_text(out, "</tr>\n");
     }
     buffer_text(out, "</table>\n</div>\n");
     for (int k = 0; k < p->n_columns; k++)
@@ -192,7 +191,7 @@ static int put_parameters(buffer *out, const posterior *p)
                           row[k].share);
         }
     free(row);
-    return ART_OK;
+    return status;
 }
 
 /* How the tree is rooted, as the end of a sentence. */

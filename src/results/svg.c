@@ -12,6 +12,7 @@
 /* In pixels, as far as a page is shown at its own size. */
 enum { MARGIN = 20, ROW = 18, TREE = 560, LETTER = 7, LABEL = 400 };
 enum { WIDE = 900, HIGH = 260, LEFT = 90, RIGHT = 20, TOP = 12, BOTTOM = 40, TICKS = 6 };
+enum { CURVE_WIDE = 220, CURVE_HIGH = 44, EDGE = 30, CURVE_DIGITS = 3 };
 enum { DIGITS = 10 }; /* of a tick: fewer than rounding spoils */
 
 /* The least of 1, 2, 5 times a power of ten that is not below x. */
@@ -219,4 +220,35 @@ int svg_trace(buffer *out, const trace *t)
                  down(&a, fmax(t->point[i].value, a.y0)));
     buffer_text(out, "\"/>\n</svg>\n");
     return buffer_status(out);
+}
+
+/* A marginal density */
+
+static double along(const marginal *m, double value)
+{
+    return EDGE + (value - m->from) / (m->to - m->from) * (CURVE_WIDE - 2 * EDGE);
+}
+
+static void interval_end(buffer *out, const marginal *m, double value)
+{
+    const double x = along(m, value);
+    line(out, "axis", x, CURVE_HIGH, x, CURVE_HIGH + 4);
+    text_begin(out, "label", "middle", x, CURVE_HIGH + 16);
+    buffer_double(out, value, CURVE_DIGITS);
+    text_end(out);
+}
+
+void svg_marginal(buffer *out, const marginal *m)
+{
+    begin(out, "marginal posterior density", CURVE_WIDE, CURVE_HIGH + 20);
+    buffer_text(out, "<path class=\"density\" d=\"");
+    for (int j = 0; j < MARGINAL_POINTS; j++)
+        put_path(out, j ? "L" : "M",
+                 EDGE + (double)j / (MARGINAL_POINTS - 1) * (CURVE_WIDE - 2 * EDGE),
+                 CURVE_HIGH - (CURVE_HIGH - 2) * m->density[j]);
+    buffer_text(out, "\"/>\n");
+    line(out, "axis", EDGE, CURVE_HIGH, CURVE_WIDE - EDGE, CURVE_HIGH);
+    interval_end(out, m, m->low);
+    interval_end(out, m, m->high);
+    buffer_text(out, "</svg>\n");
 }

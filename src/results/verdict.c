@@ -8,6 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+const char VERDICT_TRAIN[] = "Train longer, and compare runs with other seeds.";
+
+const char *verdict_remedy(bool is_cut)
+{
+    return is_cut ? "Allow more time."
+                  : "The run came to its end by itself: compare runs with other seeds.";
+}
+
 void verdict_init(verdict *v)
 {
     *v = (verdict){.is_given = true,
@@ -38,7 +46,7 @@ void verdict_warn(verdict *v, bool is_fatal, const char *format, ...)
     va_end(arguments);
 }
 
-static void judge_weights(verdict *v, double k)
+static void judge_weights(verdict *v, double k, const char *remedy)
 {
     if (isinf(k) && k > 0)
         verdict_warn(v, true,
@@ -47,15 +55,14 @@ static void judge_weights(verdict *v, double k)
     else if (k >= 1)
         verdict_warn(v, true,
                      "Nearly all the weight is on a few draws (Pareto k is %.2f; below 0.7 is "
-                     "needed): the log evidence and the probabilities of trees are meaningless. "
-                     "Run or train longer.",
-                     k);
+                     "needed): the log evidence and the probabilities of trees are meaningless. %s",
+                     k, remedy);
     else if (evidence_is_doubtful(k))
         verdict_warn(v, true,
                      "Much of the weight is on a few draws (Pareto k is %.2f; below 0.7 is "
                      "needed): the log evidence and the probabilities of trees are unreliable, and "
-                     "their errors are not known. Run longer, and compare runs with other seeds.",
-                     k);
+                     "their errors are not known. %s",
+                     k, remedy);
 }
 
 void verdict_of_search(verdict *v, const evidence *e)
@@ -64,19 +71,18 @@ void verdict_of_search(verdict *v, const evidence *e)
         verdict_warn(v, true,
                      "The search for trees is unfinished%s: trees with considerable posterior "
                      "probability may be missing, other trees and splits then seem too probable, "
-                     "and the log evidence is too low. Allow more time%s.",
-                     e->cut ? " because the time limit ended it" : "",
-                     e->cut ? "" : " or more rounds");
+                     "and the log evidence is too low. Allow more %s.",
+                     e->cut ? " because the time limit ended it" : "", e->cut ? "time" : "rounds");
     else if (e->cut)
         verdict_warn(v, true,
                      "The run is unfinished: the time limit ended it before its criteria were met. "
                      "Take the result as a first look, and allow more time for one to report.");
 }
 
-void verdict_of_evidence(verdict *v, const evidence *e)
+void verdict_of_evidence(verdict *v, const evidence *e, const char *remedy)
 {
     verdict_of_search(v, e);
-    judge_weights(v, e->pareto_k);
+    judge_weights(v, e->pareto_k, remedy);
     if (e->failed)
         verdict_warn(v, false,
                      "For %ld of %ld draws the branch lengths could not be fitted, and these draws "

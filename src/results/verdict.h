@@ -6,7 +6,7 @@
  *     v.asdsf = 0.034;                             what is known; the rest stays NaN
  *     if (v.asdsf > VERDICT_ASDSF)
  *         verdict_warn(&v, true, "Independent chains disagree: ...");
- *     verdict_of_evidence(&v, &evidence);
+ *     verdict_of_evidence(&v, &evidence, verdict_remedy(is_cut));
  *
  * A zeroed verdict is that of a method that does not judge itself. A verdict owns nothing and can
  * be copied. */
@@ -51,8 +51,13 @@ void verdict_init(verdict *v);
 void verdict_warn(verdict *v, bool is_fatal, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What to do about weights or chains that say too little: a sentence. is_cut: a time limit ended
+ * the run; otherwise more time would change nothing. */
+const char *verdict_remedy(bool is_cut);
+extern const char VERDICT_TRAIN[]; /* the same where a network was trained for so many steps */
+
 /* Adds what an estimate by importance sampling says of itself. */
-void verdict_of_evidence(verdict *v, const evidence *e);
+void verdict_of_evidence(verdict *v, const evidence *e, const char *remedy);
 
 /* Of that only whether the search for trees, or the run, came to its end. */
 void verdict_of_search(verdict *v, const evidence *e);

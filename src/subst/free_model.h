@@ -133,7 +133,8 @@ int free_model_columns(char name[FREE_COLUMNS_MOST][PARAMETER_NAME_SIZE], const 
 void free_model_values(double *value, const free_model *f, const double *z);
 
 /* The priors of the free parameters in words, "alpha ~ exponential(1)", one at a time: writes
- * number i to out and returns 1, or returns 0 if there is none. */
+ * number i to out and returns 1, or returns 0 if there is none. model_list.h has those of several
+ * models. */
 int free_model_prior_text(char *out, size_t size, const free_model *f, int i);
 
 #endif

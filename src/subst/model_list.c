@@ -5,6 +5,8 @@
 #include "subst/prior_string.h"
 
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -125,4 +127,29 @@ int model_list_parse(free_model **model, int *n, const char *text, const char *p
     *model = l.model;
     *n = l.count;
     return ART_OK;
+}
+
+enum { TEXT_SIZE = 128 };
+
+/* Whether one of the models has a prior with this text. */
+static bool has_prior(const free_model *model, int n, const char *prior)
+{
+    char text[TEXT_SIZE];
+    for (int k = 0; k < n; k++)
+        for (int i = 0; free_model_prior_text(text, sizeof text, &model[k], i); i++)
+            if (strcmp(text, prior) == 0)
+                return true;
+    return false;
+}
+
+int model_list_prior_text(char *out, size_t size, const free_model *model, int n, int i)
+{
+    char text[TEXT_SIZE];
+    for (int k = 0; k < n; k++)
+        for (int own = 0; free_model_prior_text(text, sizeof text, &model[k], own); own++)
+            if (!has_prior(model, k, text) && i-- == 0) {
+                snprintf(out, size, "%s", text);
+                return 1;
+            }
+    return 0;
 }

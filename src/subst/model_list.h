@@ -23,4 +23,7 @@ extern const char MODEL_LIST_AUTO[]; /* "auto" */
 int model_list_parse(free_model **model, int *n, const char *text, const char *priors,
                      const alignment *a, diag *d);
 
+/* free_model_prior_text of all models [n], each text once. */
+int model_list_prior_text(char *out, size_t size, const free_model *model, int n, int i);
+
 #endif

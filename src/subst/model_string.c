@@ -260,6 +260,12 @@ static int refuse_name(reader *r, const part *p)
                               "%s is a model of proteins -- this program analyses nucleotides "
                               "only; give the DNA of the same genes and a model such as GTR+G4",
                               shown);
+    if (is_word(p, "auto"))
+        return diag_error(
+            r->d, ART_ERR_INPUT, place(r, p->word),
+            "auto stands for an average over 24 models: only inference takes it, with "
+            "nothing added to it -- give one model, such as GTR+G4, or auto alone "
+            "for inference");
     return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
                       "model %s is not supported -- use JC, K80, F81, HKY, TN93, SYM, GTR or a "
                       "restricted GTR (K81, TPM2, TPM3, TIM, TIM2, TIM3, TVM)%s",
@@ -364,12 +370,18 @@ static int gamma_categories(const part *p)
 
 static int read_gamma(reader *r, model_text *t, const part *p)
 {
+    char shown[64];
     int n = gamma_categories(p);
     if (n < 1 || n > SUBST_CATEGORIES)
         return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
                           "%d rate categories -- the number must be between 1 and %d", n,
                           SUBST_CATEGORIES);
     t->model.n_categories = n;
+    if (p->n_numbers < 0 && n == 1)
+        return diag_error(r->d, ART_ERR_INPUT, place(r, p->word),
+                          "with one rate category all sites have the same rate, whatever alpha is: "
+                          "there is nothing to estimate -- leave %s out, or use +G4",
+                          show(shown, p->word, p->length));
     if (p->n_numbers < 0)
         return leave_free(r, &t->alpha_free, p, "the shape alpha", "+G4{0.5}");
     if (p->n_numbers != 1)

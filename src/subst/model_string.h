@@ -20,7 +20,12 @@
  *     +FO                     estimated; the default of the others
  *     +I{p}, +IU{p}           proportion of invariant sites
  *     +G{alpha}, +Gn{alpha}   discrete gamma rates, n = 1..16 categories, 4 by default; also +Gnm,
- *                             which says that rates are the means of the categories
+ *                             which says that rates are the means of the categories; +G1 needs
+ *                             its number, because data say nothing about it
+ *
+ * Two numbers of K80 and HKY are exchange rates as RAxML-NG writes them, of transversions and of
+ * transitions: only their ratio counts, HKY{1,2} and HKY{2,4} are HKY{2}. The same holds for three
+ * of TN93. The rates of the other models are relative to each other too.
  *
  * The restricted models follow IQ-TREE: K81, TPM2 and TPM3 have equal frequencies and K81u, TPM2u
  * and TPM3u unequal ones, TIM, TIM2, TIM3 and TVM have unequal frequencies and TIMe, TIM2e, TIM3e

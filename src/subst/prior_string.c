@@ -1,6 +1,7 @@
 #include "subst/prior_string.h"
 
 #include "artreeformer.h"
+#include "base/format.h"
 #include "base/number.h"
 #include "base/suggest.h"
 
@@ -257,6 +258,41 @@ const char *prior_string_name(unsigned bit)
         if (bit >> i & 1)
             return ROWS[i].name;
     return "";
+}
+
+/* The first of the models that estimates the parameter of a row; NULL if none does. */
+static const free_model *estimated_by(const free_model *model, int n, const prior_row *row)
+{
+    for (int k = 0; k < n; k++)
+        if (is_free(&model[k], row->parameter))
+            return &model[k];
+    return NULL;
+}
+
+static void print_row(char out[PRIOR_TEXT_SIZE], const model_priors *p, const prior_row *row)
+{
+    char text[FORMAT_SIZE];
+    double number[MOST_NUMBERS];
+    memcpy(number, (const char *)p + row->offset, (size_t)row->n * sizeof *number);
+    int used = snprintf(out, PRIOR_TEXT_SIZE, "%s", DISTRIBUTIONS[row->kind]);
+    for (int k = 0; k < row->n; k++)
+        used += snprintf(out + used, PRIOR_TEXT_SIZE - (size_t)used, "%c%s", k ? ',' : '(',
+                         format_real(text, sizeof text, number[k]));
+    snprintf(out + used, PRIOR_TEXT_SIZE - (size_t)used, ")");
+}
+
+int prior_string_print(const char **name, char out[PRIOR_TEXT_SIZE], const free_model *model, int n,
+                       int i)
+{
+    for (int k = 0; k < N_ROWS; k++) {
+        const free_model *f = estimated_by(model, n, &ROWS[k]);
+        if (!f || i-- > 0)
+            continue;
+        *name = ROWS[k].name;
+        print_row(out, &f->prior, &ROWS[k]);
+        return 1;
+    }
+    return 0;
 }
 
 int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,

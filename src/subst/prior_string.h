@@ -33,6 +33,13 @@ int prior_string_match(const free_model *f, unsigned given, diag *d);
 /* The name of the prior with this bit of *given. */
 const char *prior_string_name(unsigned bit);
 
+/* The priors of what any of these models [n] of one list estimates, one at a time in the order
+ * above: *name and, in out, the distribution of number i, "kappa" and "beta(1,1)". Returns 1, or 0
+ * if there is none. */
+enum { PRIOR_TEXT_SIZE = 256 };
+int prior_string_print(const char **name, char out[PRIOR_TEXT_SIZE], const free_model *model, int n,
+                       int i);
+
 /* free_model_parse with the priors of a text, NULL for the defaults; every prior must be of a free
  * parameter. */
 int free_model_read(free_model *f, const char *text, const char *priors, const alignment *a,

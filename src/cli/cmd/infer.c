@@ -16,7 +16,6 @@
 #include "jobs/model_average.h"
 #include "results/page.h"
 #include "results/parameters.h"
-#include "subst/branch_prior_string.h"
 #include "subst/model_list.h"
 #include "subst/prior_string.h"
 
@@ -240,30 +239,50 @@ static int say_parameters(session *s, const posterior *p)
     parameter_row *row = NULL;
     const int status = p->n_columns > 1 ? parameter_rows(&row, p) : ART_OK;
     if (p->n_columns > 1 && !status)
-        log_info(&s->log, "posterior means of the parameters (95 %% HPD interval):");
+        log_info(&s->log, "posterior of the parameters: mean, median (95 %% HPD interval):");
     for (int k = 0; k < p->n_columns && p->n_columns > 1 && !status; k++)
         if (isnan(row[k].low))
-            log_info(&s->log, "  %-9s %-9.4g (not known: too few draws)", row[k].name, row[k].mean);
+            log_info(&s->log, "  %-9s %-9.4g %-9s (not known: too few draws)", row[k].name,
+                     row[k].mean, "-");
         else
-            log_info(&s->log, "  %-9s %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean, row[k].low,
-                     row[k].high);
+            log_info(&s->log, "  %-9s %-9.4g %-9.4g (%.4g to %.4g)", row[k].name, row[k].mean,
+                     row[k].median, row[k].low, row[k].high);
     free(row);
     return status;
 }
 
-/* What a user wants to see first: the tree and the evidence. */
-static int say_results(session *s, const evaluation *e, const rooting *r)
+static int say_tree(session *s, const posterior *p, const rooting *r)
 {
     buffer text;
     buffer_init(&text);
-    int status = ART_OK;
-    if (e->posterior.trees.taxa.count <= DRAWN_TAXA)
-        status = page_tree(&text, &e->posterior, r);
+    const int status = p->trees.taxa.count <= DRAWN_TAXA ? page_tree(&text, p, r) : ART_OK;
     if (!status && text.length)
         log_info(&s->log,
                  "\nmajority consensus (numbers: posterior probability of splits, percent)\n\n%s",
                  text.text);
     buffer_free(&text);
+    return status;
+}
+
+/* The table of models, as in the report, which ends with an empty line. */
+static int say_models(session *s, const model_table *t)
+{
+    buffer text;
+    buffer_init(&text);
+    model_table_text(&text, t);
+    const int status = buffer_status(&text);
+    if (!status)
+        log_info(&s->log, "%.*s", (int)text.length - 1, text.text);
+    buffer_free(&text);
+    return status;
+}
+
+/* What a user wants to see first: the tree and the evidence. Of several models also their table. */
+static int say_results(session *s, const evaluation *e, const model_table *models, const rooting *r)
+{
+    int status = say_tree(s, &e->posterior, r);
+    if (!status && models)
+        status = say_models(s, models);
     evaluation_say(s, e);
     if (!status)
         status = say_parameters(s, &e->posterior);
@@ -410,14 +429,6 @@ static int write_results(program_run *p, infer_job *job, const infer_result *fou
     return status ? status : program_run_end(p, infer_job_results(job, found, model));
 }
 
-/* The priors of what is estimated. */
-static void say_priors(session *s, const free_model *model)
-{
-    char text[128];
-    for (int i = 0; free_model_prior_text(text, sizeof text, model, i); i++)
-        log_info(&s->log, "prior: %s", text);
-}
-
 /* The published method has no distribution of the parameters. */
 static int check_method(session *s, const free_model *model, const settings *o)
 {
@@ -436,12 +447,11 @@ static int run_job(program_run *p, const dataset *data, const tree_set *support,
     session *s = p->session;
     infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
     plan.support = support->count ? support : NULL;
-    char text[MODEL_STRING_SIZE], prior_text[BRANCH_PRIOR_STRING_SIZE];
+    char text[MODEL_STRING_SIZE];
     infer_job *job = NULL;
     infer_result found = {0};
     log_info(&s->log, "model: %s", free_model_print(text, model));
-    say_priors(s, model);
-    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    prior_say(s, model, 1, prior);
     if (support->count)
         log_info(&s->log, "support: %zu topologies", support->count);
     int status = infer_job_create(&job, data, model, &plan, p->threads);
@@ -456,7 +466,7 @@ static int run_job(program_run *p, const dataset *data, const tree_set *support,
         status = write_results(p, job, &found, o, text, r);
     }
     if (!status)
-        status = say_results(s, &found.evaluation, r);
+        status = say_results(s, &found.evaluation, NULL, r);
     infer_result_free(&found);
     infer_job_free(job);
     return status;
@@ -499,28 +509,15 @@ static int write_average(program_run *p, const model_average *average, const inf
     return program_run_end(p, infer_result_json(found, model_average_context(average), title));
 }
 
-/* The table of models, as in the report. */
-static int say_models(session *s, const model_table *t)
-{
-    buffer text;
-    buffer_init(&text);
-    model_table_text(&text, t);
-    int status = buffer_status(&text);
-    log_info(&s->log, "\n%s", text.text);
-    buffer_free(&text);
-    return status;
-}
-
 static int run_average(program_run *p, const dataset *data, const free_model *model, int n,
                        branch_prior prior, const settings *o, const rooting *r)
 {
     session *s = p->session;
     const infer_settings plan = plan_of(o, prior, data->alignment.n_taxa);
-    char prior_text[BRANCH_PRIOR_STRING_SIZE];
     model_average *average = NULL;
     infer_result found = {0};
     log_info(&s->log, "models: %d, of equal prior probability", n);
-    log_info(&s->log, "prior: branch lengths ~ %s", branch_prior_print(prior_text, prior));
+    prior_say(s, model, n, prior);
     int status = model_average_create(&average, data, model, n, &plan, p->threads);
     if (!status)
         status = program_run_drive(p, model_average_run(average));
@@ -533,9 +530,7 @@ static int run_average(program_run *p, const dataset *data, const free_model *mo
         status = write_average(p, average, &found, o, r);
     }
     if (!status)
-        status = say_results(s, &found.evaluation, r);
-    if (!status)
-        status = say_models(s, model_average_context(average)->models);
+        status = say_results(s, &found.evaluation, model_average_context(average)->models, r);
     infer_result_free(&found);
     model_average_free(average);
     return status;

@@ -2,6 +2,7 @@
 #include "artreeformer.h"
 #include "base/format.h"
 #include "base/mem.h"
+#include "cli/prior_options.h"
 #include "cli/session.h"
 #include "subst/branch_prior_string.h"
 #include "subst/prior_string.h"
@@ -249,8 +250,7 @@ static int read_model(free_model *f, session *s, const settings *set)
 static void draw_model(subst_model *m, double *z, session *s, const free_model *f, uint64_t seed)
 {
     char text[MODEL_STRING_SIZE];
-    for (int i = 0; free_model_prior_text(text, sizeof text, f, i); i++)
-        log_info(&s->log, "prior: %s", text);
+    prior_say_parameters(s, f, 1);
     simulate_parameters(z, f, seed);
     free_model_at(m, f, z);
     log_info(&s->log, "model: %s", model_string_print(text, m));
