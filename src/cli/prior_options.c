@@ -2,6 +2,7 @@
 
 #include "artreeformer.h"
 #include "subst/branch_prior_string.h"
+#include "subst/prior_string.h"
 
 const option BRANCH_PRIOR_OPTIONS[] = {
     OPTION_TEXT(prior_settings, text, "--branch-prior", EXPERT, "PRIOR",
@@ -15,6 +16,13 @@ const option BRANCH_PRIOR_OPTIONS[] = {
 const option PRIOR_RATE_OPTIONS[] = {
     OPTION_REAL(prior_settings, rate, "--prior-rate", OPTIONAL, OPTION_ABOVE_0, 1e6,
                 "rate of an exponential prior on branch lengths"),
+    OPTION_END,
+};
+
+const option PARAMETER_PRIOR_OPTIONS[] = {
+    OPTION_TEXT(prior_settings, parameters, "--prior", EXPERT, "PRIORS",
+                "priors of estimated parameters where they are not the usual ones, for "
+                "example " PRIOR_STRING_EXAMPLES),
     OPTION_END,
 };
 
