@@ -138,6 +138,9 @@ static void check_describes_the_alignment(void **state)
         {"check --msa=a.fasta --quiet", 0, "taxa\t5\n", NULL},
         {"check -s a.fasta -m HKY{2}+F+G4{0.5}", 0, "infer_time_if_diffuse\t", NULL},
         {"check -s a.fasta -m JCC", 2, NULL, "JCC"},
+        {"check -s a.fasta -m auto", 2, NULL, "check single models; the largest is GTR+I+G4"},
+        {"check -s a.fasta -m HKY+G4 --prior alpha=beta(1)", 2, NULL, "alpha"},
+        {"check -s a.fasta --branch-prior gamma(1)", 2, NULL, "gamma(1)"},
         {"check", 2, NULL, "option -s FILE is missing"},
         {"check a.fasta", 2, NULL, "unexpected argument 'a.fasta'"},
         {"check -s absent.fasta", 2, NULL, "absent.fasta: error: |No such file or directory"},
@@ -150,6 +153,26 @@ static void check_describes_the_alignment(void **state)
     check_run(&r, "check -s -", 0, "alignment\t-\n|taxa\t5\n", NULL);
     run_free(&r);
     assert_int_equal(scratch_count(), 1); /* it writes nothing */
+}
+
+/* The rows of --method vbpi, which takes fixed models only, are left out. */
+static void check_estimates_models_with_free_parameters(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "check -s a.fasta -m GTR+I+G4",
+        "check -s a.fasta -m GTR+G4 --branch-prior gammadir(1,0.1,1,1)",
+        "check -s a.fasta -m HKY+G4 --prior alpha=exponential(2) --prior-rate 20",
+        "check -s three.fasta -m GTR+I+G4",
+    };
+    scratch_write("a.fasta", ALIGNMENT);
+    scratch_write("three.fasta", ">a\nACGTACGTAA\n>b\nACGTACGTAC\n>c\nACGAACTTAC\n");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        run_result r = run_line(&(run_options){0}, lines[i]);
+        check_run(&r, lines[i], 0, "infer_time_if_concentrated\t|infer_time_if_diffuse\t", NULL);
+        assert_null(strstr(r.out, "vbpi"));
+        run_free(&r);
+    }
 }
 
 static char *read_file(const char *name)
@@ -836,6 +859,7 @@ int main(void)
         cmocka_unit_test(every_command_explains_itself),
         cmocka_unit_test(full_standard_output_is_an_error),
         in_scratch_folder(check_describes_the_alignment),
+        in_scratch_folder(check_estimates_models_with_free_parameters),
         in_scratch_folder(simulate_writes_what_others_read),
         in_scratch_folder(simulate_draws_parameters),
         in_scratch_folder(summarize_writes_its_files),

@@ -542,6 +542,31 @@ static void an_interrupted_stage_ends(void **state)
     }
 }
 
+/* A parsimony tree alone gives parameters near those after climbs, and a reference. */
+static void the_stage_does_without_climbs(void **state)
+{
+    (void)state;
+    const search_settings search = collapsed_defaults(8).search;
+    double centre[2][FREE_MOST];
+    for (int climbs = 0; climbs < 2; climbs++) {
+        joint j;
+        parameter_stage *s;
+        joint_init(&j, "GTR+G4", 8, 800, 61);
+        const size_t n = (size_t)j.p.free.n_free;
+        check_status(parameter_stage_create(&s, &j.p, &j.data.alignment, NULL, &search, 1));
+        s->most_climbs = climbs;
+        while (!s->is_done)
+            check_status(parameter_stage_advance(s, NULL));
+        assert_int_equal(s->climbs, climbs);
+        assert_true(j.p.reference.is_set);
+        memcpy(centre[climbs], j.p.centre, n * sizeof *j.p.centre);
+        for (size_t i = 0; i < n && climbs; i++) /* to a standard deviation of the posterior */
+            check_near(centre[0][i], centre[1][i], sqrt(j.p.spread[i * (n + 1)]));
+        parameter_stage_free(s);
+        joint_free(&j);
+    }
+}
+
 /* Derivatives of a reference tree serve its neighbours: the evidence stays unbiased, and most of
  * the effective draws are kept. */
 static void a_reference_serves_other_trees(void **state)
@@ -595,6 +620,7 @@ int main(void)
         cmocka_unit_test(searches_without_time),
         cmocka_unit_test(the_term_of_the_parameters),
         cmocka_unit_test(an_interrupted_stage_ends),
+        cmocka_unit_test(the_stage_does_without_climbs),
         cmocka_unit_test(a_reference_serves_other_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,13 @@ const option PRIOR_RATE_OPTIONS[] = {
     OPTION_END,
 };
 
+const option PARAMETER_PRIOR_OPTIONS[] = {
+    OPTION_TEXT(prior_settings, parameters, "--prior", EXPERT, "PRIORS",
+                "priors of estimated parameters where they are not the usual ones, for "
+                "example " PRIOR_STRING_EXAMPLES),
+    OPTION_END,
+};
+
 int prior_settle(branch_prior *out, session *s, const prior_settings *set)
 {
     const option *unused = set->text ? PRIOR_RATE_OPTIONS : BRANCH_PRIOR_OPTIONS;

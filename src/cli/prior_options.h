@@ -1,8 +1,8 @@
-/* prior_options.h: the options that state the prior of branch lengths, and what the
- * log says of priors.
+/* prior_options.h: the options that state the priors of branch lengths and of the parameters of
+ * substitution models, and what the log says of priors.
  *
- * --branch-prior is any of them, --prior-rate the short form for an exponential one. A command
- * includes both tables, as two members of its settings, and calls prior_settle. */
+ * --branch-prior is any prior of branch lengths, --prior-rate the short form for an exponential
+ * one. A command includes both tables and calls prior_settle. --prior is for free_model_read. */
 #ifndef CLI_PRIOR_OPTIONS_H
 #define CLI_PRIOR_OPTIONS_H
 
@@ -11,15 +11,18 @@
 #include "subst/free_model.h"
 
 typedef struct prior_settings {
-    const char *text; /* NULL if it is not given */
+    const char *text; /* of branch lengths; NULL if it is not given */
     double rate;
+    const char *parameters; /* NULL for the usual ones */
 } prior_settings;
 
 extern const option BRANCH_PRIOR_OPTIONS[];
 extern const option PRIOR_RATE_OPTIONS[];
+extern const option PARAMETER_PRIOR_OPTIONS[];
 
-/* The prior that the options state. Those that do not apply are left out of the settings of the
- * run. ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a prior. */
+/* The prior of branch lengths that the options state. Those that do not apply are left out of the
+ * settings of the run. ART_ERR_USAGE if both are given, ART_ERR_INPUT for a text that is not a
+ * prior. */
 int prior_settle(branch_prior *out, session *s, const prior_settings *set);
 
 /* Lines of the log: the priors of what any of the models [n] estimates, and then that of branch

@@ -29,6 +29,7 @@ int parameter_stage_create(parameter_stage **out, branch_posterior *problem, con
     s->seed = seed;
     s->search = *settings;
     s->log_density = -HUGE_VAL;
+    s->most_climbs = parameter_stage_climbs(problem->n_taxa);
     const size_t n = (size_t)problem->free.n_free;
     int status = search_worker_init(&s->worker, problem, a, taxon, &s->search);
     s->z = mem_zeros(n + n * n, sizeof *s->z);
@@ -146,7 +147,7 @@ static int look_at_tree(parameter_stage *s, const interrupt *stop)
 int parameter_stage_advance(parameter_stage *s, const interrupt *stop)
 {
     s->mode->solver->stop = stop;
-    if (s->climbs == parameter_stage_climbs(s->problem->n_taxa) || interrupt_is_due(stop))
+    if ((s->has_first && s->climbs == s->most_climbs) || interrupt_is_due(stop))
         return finish(s, stop);
     const int status = look_at_tree(s, stop);
     return status == ART_ERR_STOPPED ? finish(s, stop) : status;

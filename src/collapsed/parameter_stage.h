@@ -33,6 +33,7 @@ typedef struct parameter_stage {
     double *z;          /* [p] and .. */
     double *spread;     /* .. [p][p], of the fit under way */
     int climbs;         /* done */
+    int most_climbs;    /* parameter_stage_climbs; may be changed before the first piece of work */
     bool has_first;     /* the fit of the parsimony tree */
     bool is_long;       /* the best mode was found from longer branches */
     bool is_done;

@@ -9,6 +9,7 @@
 #include "collapsed/affordable.h"
 #include "collapsed/chain_answer.h"
 #include "collapsed/joint_stage.h"
+#include "collapsed/parameter_stage.h"
 #include "collapsed/search.h"
 #include "collapsed/search_worker.h"
 #include "pars/stepwise.h"
@@ -24,7 +25,6 @@ enum {
 };
 static const double SECONDS = 0.5;      /* of every kind of operation, at least one of them */
 static const double START_LENGTH = 0.1; /* from which the first fits start */
-static const branch_prior PRIOR = {.kind = BRANCH_PRIOR_EXPONENTIAL, .rate = 10};
 
 enum { BLOCK_TAXA = 200, CLIMB_TAXA = 60 }; /* at most: what takes a few seconds */
 
@@ -50,9 +50,11 @@ static void trial_free(trial *t)
     free(t->length);
 }
 
-static int trial_init(trial *t, const branch_posterior *whole, const alignment *a, int most_taxa,
-                      const subst_model *model, pool *threads)
+/* At the parameters that the whole has. */
+static int trial_init(trial *t, const branch_posterior *whole, const estimate_subject *subject,
+                      int most_taxa, pool *threads)
 {
+    const alignment *a = subject->alignment;
     *t = (trial){.part = *a, .set = collapsed_defaults(1), .threads = threads};
     if (t->part.n_taxa > most_taxa)
         t->part.n_taxa = most_taxa;
@@ -60,7 +62,10 @@ static int trial_init(trial *t, const branch_posterior *whole, const alignment *
         t->taxon[i] = (int)((int64_t)i * a->n_taxa / t->part.n_taxa);
     const size_t n_decisions = (size_t)t->part.n_taxa - 3, edges = 2 * (size_t)t->part.n_taxa - 3;
     stepwise *s = NULL;
-    int status = branch_posterior_init(&t->problem, &t->part, t->taxon, model, PRIOR);
+    int status =
+        branch_posterior_init_free(&t->problem, &t->part, t->taxon, subject->model, subject->prior);
+    if (!status)
+        branch_posterior_recentre(&t->problem, whole->centre, whole->spread);
     t->taxa = (double)a->n_taxa / t->part.n_taxa;
     t->sites = status ? 1 : (double)whole->total.tiles / (double)t->problem.total.tiles;
     if (!status)
@@ -168,13 +173,42 @@ static bool is_joint(const collapsed_settings *set, int n_taxa)
     return n_taxa > set->joint.taxa;
 }
 
-/* Fits and blocks. */
-static int time_chains(chain_estimate *out, const branch_posterior *whole, const alignment *a,
-                       const subst_model *model, pool *threads)
+/* The first stage without its climbs, which are timed later: a parsimony tree gives the parameters,
+ * also those of the whole, and is the reference of all others. Every climb is followed by as many
+ * fits. */
+static int time_parameters(double *seconds, branch_posterior *whole, trial *t)
+{
+    const int climbs = parameter_stage_climbs(whole->n_taxa);
+    parameter_stage *s = NULL;
+    int status =
+        parameter_stage_create(&s, &t->problem, &t->part, t->taxon, &t->set.search, t->set.seed);
+    if (!status)
+        s->most_climbs = 0;
+    const double begun = clock_seconds();
+    if (!status)
+        status = parameter_stage_advance(s, NULL);
+    const double fitted = clock_seconds();
+    while (!status && !s->is_done)
+        status = parameter_stage_advance(s, NULL);
+    if (!status) {
+        *seconds = (1 + climbs) * (fitted - begun) + clock_seconds() - fitted;
+        branch_posterior_recentre(whole, t->problem.centre, t->problem.spread);
+    }
+    parameter_stage_free(s);
+    return status;
+}
+
+/* Free parameters, which become those of the whole; fits and blocks. */
+static int time_chains(chain_estimate *out, branch_posterior *whole,
+                       const estimate_subject *subject, pool *threads)
 {
     trial t = {0};
-    int status = trial_init(&t, whole, a, BLOCK_TAXA, model, threads);
+    const alignment *a = subject->alignment;
+    int status = trial_init(&t, whole, subject, BLOCK_TAXA, threads);
     const double scale = t.taxa * t.sites;
+    if (!status && whole->free.n_free)
+        status = time_parameters(&out->parameters, whole, &t);
+    out->parameters *= scale;
     if (!status) {
         const bool is_full = a->n_taxa <= t.set.answer.full_taxa;
         out->fit = scale * time_fits(&t, EVIDENCE_DIAGONAL, 0);
@@ -198,6 +232,7 @@ static int run_search(chain_estimate *out, trial *t)
     tree_table table = {0};
     tree_search *x = NULL;
     int64_t found;
+    out->reached = INFINITY;
     int status = tree_table_init(&table, t->part.n_taxa, ROOM);
     if (!status)
         status =
@@ -213,8 +248,10 @@ static int run_search(chain_estimate *out, trial *t)
         const int64_t before = tree_search_counts(x)->expanded;
         status = tree_search_expand(x, &found);
         used = clock_seconds() - begun;
-        if (!status && tree_search_counts(x)->expanded == before)
+        if (!status && tree_search_counts(x)->expanded == before) {
+            out->reached = (double)before;
             break;
+        }
     }
     if (!status)
         out->expand = used / fmax(1, (double)tree_search_counts(x)->expanded);
@@ -223,15 +260,20 @@ static int run_search(chain_estimate *out, trial *t)
     return status;
 }
 
-static int time_search(chain_estimate *out, const branch_posterior *whole, const alignment *a,
-                       const subst_model *model, pool *threads)
+static int time_search(chain_estimate *out, const branch_posterior *whole,
+                       const estimate_subject *subject, pool *threads)
 {
     trial t = {0};
-    int status = trial_init(&t, whole, a, CLIMB_TAXA, model, threads);
+    int status = trial_init(&t, whole, subject, CLIMB_TAXA, threads);
     if (!status)
         status = run_search(out, &t);
+    if (t.taxa > 1)
+        out->reached = INFINITY;
     out->climb *= t.taxa * t.taxa * t.sites;
     out->expand *= t.taxa * t.sites;
+    if (whole->free.n_free) /* one at a time */
+        out->parameters +=
+            parameter_stage_climbs(whole->n_taxa) * pool_threads(threads) * out->climb;
     trial_free(&t);
     return status;
 }
@@ -267,8 +309,8 @@ static double in_all(const chain_estimate *e, const collapsed_settings *set, int
     const double evaluated = affordable(set, answer->evaluated, answer->least_evaluated, n_taxa);
     const int climbs = least_climbs(set, n_taxa);
     if (is_joint(set, n_taxa))
-        return climbs * e->climb + blocks * e->block;
-    return climbs * e->climb + expanded * e->expand + blocks * e->block +
+        return e->parameters + climbs * e->climb + blocks * e->block;
+    return e->parameters + climbs * e->climb + expanded * e->expand + blocks * e->block +
            (rounds * c->pilot_draws + draws) * e->fit + evaluated * e->evaluate;
 }
 
@@ -287,9 +329,9 @@ static double met_bytes(const collapsed_settings *set, int n_taxa)
     return table + (states + ESTIMATE_PASSES * pass_draws(set, n_taxa)) * (6 * key + text);
 }
 
-int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *model,
-                    pool *threads)
+int estimate_chains(chain_estimate *out, const estimate_subject *subject, pool *threads)
 {
+    const alignment *a = subject->alignment;
     branch_posterior whole = {0};
     const collapsed_settings set = collapsed_defaults(1);
     const chains_settings plan = chains_of(&set);
@@ -298,11 +340,11 @@ int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *
     *out = (chain_estimate){0};
     if (a->n_taxa < 4) /* there is but one tree */
         return ART_OK;
-    int status = branch_posterior_init(&whole, a, NULL, model, PRIOR);
+    int status = branch_posterior_init_free(&whole, a, NULL, subject->model, subject->prior);
     if (!status)
-        status = time_chains(out, &whole, a, model, threads);
+        status = time_chains(out, &whole, subject, threads);
     if (!status)
-        status = time_search(out, &whole, a, model, threads);
+        status = time_search(out, &whole, subject, threads);
     if (!status) {
         out->seconds = in_all(out, &set, a->n_taxa, fmin(ESTIMATE_BLOCKS, most), ESTIMATE_PASSES);
         out->most_seconds = in_all(out, &set, a->n_taxa, most, set.answer.passes);

@@ -5,15 +5,26 @@
 
 #include "base/pool.h"
 #include "seq/alignment.h"
-#include "subst/subst_model.h"
+#include "subst/branch_prior.h"
+#include "subst/free_model.h"
+
+/* What would be inferred. */
+typedef struct estimate_subject {
+    const alignment *alignment;
+    const free_model *model;
+    branch_prior prior; /* of branch lengths */
+} estimate_subject;
 
 /* Wall time on all threads, in seconds. */
 typedef struct chain_estimate {
-    double climb;    /* to climb from one starting tree */
-    double expand;   /* to look at the neighbours of a tree of the table */
-    double block;    /* one block of every chain */
-    double fit;      /* the mode of the branch lengths of a tree */
-    double evaluate; /* the same with the draws of lengths that the answer makes */
+    double parameters; /* of the first stage, that finds the free parameters; 0 if there are none */
+    double climb;      /* to climb from one starting tree */
+    double expand;     /* to look at the neighbours of a tree of the table */
+    double reached;    /* trees around the first peaks; INFINITY if not all were seen */
+    double block;      /* one block of every chain */
+    double fit;        /* the mode of the branch lengths of a tree */
+    double evaluate;   /* the same with the draws of lengths that the answer makes; of parameters as
+                          well, around the joint mode, where these are free */
     /* In all, if the posterior is diffuse. */
     double seconds;      /* with ESTIMATE_BLOCKS blocks of every chain, ESTIMATE_PASSES of draws */
     double most_seconds; /* with as many as there may be */
@@ -27,8 +38,8 @@ enum { ESTIMATE_BLOCKS = 4096, ESTIMATE_PASSES = 10 };
 
 /* Fits and blocks run on at most 200 of the sequences, climbs on 60. With more, fits, blocks and
  * expansions are scaled in proportion to taxa and site patterns, climbs and evaluations with the
- * square of the taxa. */
-int estimate_chains(chain_estimate *out, const alignment *a, const subst_model *model,
-                    pool *threads);
+ * square of the taxa. Free parameters are fitted to one tree for that. ART_ERR_NUMERIC if there are
+ * none at which the data have a likelihood. */
+int estimate_chains(chain_estimate *out, const estimate_subject *subject, pool *threads);
 
 #endif

@@ -14,8 +14,6 @@
 
 enum { STEPS = 3, TABLE_TREES = 2000, LEARNING_STEPS = 200 };
 
-static const branch_prior PRIOR = {.kind = BRANCH_PRIOR_EXPONENTIAL, .rate = 10};
-
 /* The fastest of a few steps of j's task. */
 static int measure(double *seconds, job_parts *j, pool *threads)
 {
@@ -48,20 +46,22 @@ static int make_trees(job_parts *j, int n_taxa, const topology_config *config, p
     return status;
 }
 
-static int estimate_vbpi(estimate *out, const alignment *a, const subst_model *model,
-                         const estimate_sizes *z, pool *threads)
+/* Free parameters are where a search for them starts: what a likelihood takes does not depend on
+ * them. */
+static int estimate_vbpi(estimate *out, const estimate_subject *subject, const estimate_sizes *z,
+                         pool *threads)
 {
     const int k = z->particles;
     alignment part;
-    double scale = take_part(&part, a), before = peak_memory();
+    double scale = take_part(&part, subject->alignment), before = peak_memory();
     job_parts j = {0};
     int status = make_trees(&j, part.n_taxa, &z->trees, threads);
     if (!status)
         status = branch_model_create(&j.branches, &z->branches, part.n_taxa, threads);
     if (!status)
-        status = target_likelihood(&j.goal, &part, NULL, model, k, threads);
+        status = target_likelihood(&j.goal, &part, NULL, &subject->model->fixed, k, threads);
     if (!status) {
-        const particle_source source = {j.trees, j.branches, j.goal, PRIOR, 1};
+        const particle_source source = {j.trees, j.branches, j.goal, subject->prior, 1};
         branch_model_initialise(j.branches, 1);
         status = variational_create(&j.task, &source, k, ESTIMATOR_VIMCO_GEOMETRIC);
     }
@@ -111,22 +111,26 @@ static int time_fit(double *seconds, const alignment *a, const estimate_sizes *z
     return status;
 }
 
-/* Where a table holds the posterior: a thousand trees or two, and a network that learns them in a
- * few hundred steps. */
+/* Where a table holds the posterior: a thousand trees or two, or as many as there are, and a
+ * network that learns them in a few hundred steps. However few they are, there are so many draws.
+ */
 static double table_seconds(const estimate *e, const collapsed_settings *set)
 {
     const double climbs = set->search.starts + set->search.idle_starts;
-    return climbs * e->chains.climb + TABLE_TREES * e->chains.expand +
-           LEARNING_STEPS * e->fit_seconds + TABLE_TREES * e->chains.evaluate;
+    const double trees = fmin(TABLE_TREES, e->chains.reached);
+    const double draws = (double)set->final.least_passes * SAMPLER_REPEATS * set->sampler.particles;
+    const double evaluated = fmax(trees, draws / set->answer.length_draws);
+    return e->chains.parameters + climbs * e->chains.climb + trees * e->chains.expand +
+           LEARNING_STEPS * e->fit_seconds + evaluated * e->chains.evaluate;
 }
 
-static int estimate_collapsed(estimate *out, const alignment *a, const subst_model *model,
+static int estimate_collapsed(estimate *out, const estimate_subject *subject,
                               const estimate_sizes *z, pool *threads)
 {
     const collapsed_settings set = collapsed_defaults(1);
-    int status = time_fit(&out->fit_seconds, a, z, threads);
+    int status = time_fit(&out->fit_seconds, subject->alignment, z, threads);
     if (!status)
-        status = estimate_chains(&out->chains, a, model, threads);
+        status = estimate_chains(&out->chains, subject, threads);
     if (!status) { /* the networks are those of the other method */
         out->table_seconds = table_seconds(out, &set);
         out->table_bytes = out->vbpi_bytes + out->chains.search_bytes;
@@ -134,13 +138,13 @@ static int estimate_collapsed(estimate *out, const alignment *a, const subst_mod
     return status;
 }
 
-int estimate_infer(estimate *out, const alignment *a, const subst_model *model,
-                   const estimate_sizes *sizes, pool *threads)
+int estimate_infer(estimate *out, const estimate_subject *subject, const estimate_sizes *sizes,
+                   pool *threads)
 {
     const double before = peak_memory();
-    int status = estimate_vbpi(out, a, model, sizes, threads);
+    int status = estimate_vbpi(out, subject, sizes, threads);
     if (!status)
-        status = estimate_collapsed(out, a, model, sizes, threads);
+        status = estimate_collapsed(out, subject, sizes, threads);
     out->chain_bytes = before + out->chains.bytes;
     return status;
 }

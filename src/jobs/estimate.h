@@ -32,7 +32,7 @@ typedef struct estimate {
  * than ESTIMATE_TAXA taxa the networks are run on the first ESTIMATE_TAXA only and the results are
  * scaled up: time and memory of a step grow with the square of the number of taxa. */
 enum { ESTIMATE_TAXA = 60 };
-int estimate_infer(estimate *out, const alignment *a, const subst_model *model,
-                   const estimate_sizes *sizes, pool *threads);
+int estimate_infer(estimate *out, const estimate_subject *subject, const estimate_sizes *sizes,
+                   pool *threads);
 
 #endif

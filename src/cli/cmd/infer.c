@@ -54,7 +54,6 @@ typedef struct settings {
     int method;
     const char *model;
     const char *models; /* to be averaged over; NULL: one model */
-    const char *priors;
     prior_settings prior;
     collapsed_options collapsed;
     training_settings training;
@@ -191,9 +190,7 @@ static const option OPTIONS[] = {
                 "instead of one model: such as HKY+G4,GTR+G4, or auto for JC, K80, F81, HKY, SYM "
                 "and GTR, each also with +I, +G4 and +I+G4; models with next to no posterior "
                 "probability are not run"),
-    OPTION_TEXT(settings, priors, "--prior", EXPERT, "PRIORS",
-                "priors of estimated parameters where they are not the usual ones, for "
-                "example " PRIOR_STRING_EXAMPLES),
+    OPTION_INCLUDE(settings, prior, PARAMETER_PRIOR_OPTIONS),
     OPTION_INCLUDE(settings, prior, BRANCH_PRIOR_OPTIONS),
     OPTION_INCLUDE(settings, prior, PRIOR_RATE_OPTIONS),
     OPTION_EXPERT_HEADING("Method"),
@@ -541,11 +538,13 @@ static int read_models(free_model **model, int *n, session *s, const dataset *da
                        const settings *o)
 {
     if (model_list(o))
-        return model_list_parse(model, n, model_list(o), o->priors, &data->alignment, &s->diag);
+        return model_list_parse(model, n, model_list(o), o->prior.parameters, &data->alignment,
+                                &s->diag);
     *n = 1;
     *model = calloc(1, sizeof **model);
-    int status = *model ? free_model_read(*model, o->model, o->priors, &data->alignment, &s->diag)
-                        : ART_ERR_NOMEM;
+    int status =
+        *model ? free_model_read(*model, o->model, o->prior.parameters, &data->alignment, &s->diag)
+               : ART_ERR_NOMEM;
     return status ? status : check_method(s, *model, o);
 }
 
