@@ -7,8 +7,8 @@
 #include "results/verdict.h"
 
 /* Judges by the last round of the chains and by how chains and draws agree. v is initialised.
- * is_cut, also below: a time limit ended the chains, the draws or the picks, so that more time would
- * help; may_follow: as for modes_verdict. */
+ * is_cut, also below: a time limit ended the chains, the draws or the picks, so that more time
+ * would help; may_follow: as for modes_verdict. */
 void chain_verdict(verdict *v, const chain_check *check, const chain_round *last, const evidence *e,
                    const collapsed_settings *set, bool is_cut, bool may_follow);
 
