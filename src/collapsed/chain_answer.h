@@ -19,8 +19,9 @@
  *
  *     evidence = Z * mean of u over the trees picked * prior of a topology,
  *
- * and the errors of the two factors are independent but for the trees they share. docs/collapsed.md
- * derives it and the errors of splits. */
+ * and the errors of the two factors add up as if they were independent: they share trees, which
+ * matters only if u goes with the weights. docs/collapsed.md derives it and the errors of splits.
+ */
 #ifndef COLLAPSED_CHAIN_ANSWER_H
 #define COLLAPSED_CHAIN_ANSWER_H
 
@@ -51,7 +52,7 @@ typedef struct chain_answer {
     chain_answer_stage stage;
     bool end_draws, end_lengths; /* as soon as possible */
     int pass_draws;              /* of a pass */
-    bool is_cut;                 /* there would have been more of one or the other */
+    bool is_cut;                 /* a time limit ended draws or picks that would have followed */
     /* The draws. */
     size_t n_draws, room;
     int32_t *decision;      /* [n_draws][N-3] */

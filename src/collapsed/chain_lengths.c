@@ -274,7 +274,8 @@ int chain_lengths_advance(chain_answer *a, const interrupt *stop)
     else if (a->next < a->n_picks)
         status = draw_lengths(a, stop);
     a->end_lengths |= interrupt_is_due(stop);
-    if (status || (a->next < a->n_picks && !(a->end_lengths && a->next > 0)))
+    const bool pass_ended = a->next == a->n_picks || (a->end_lengths && a->next > 0);
+    if (status || !pass_ended)
         return status;
     const bool is_enough = a->next == a->n_picks && has_enough_lengths(a);
     if (!is_enough && !a->end_lengths)

@@ -26,8 +26,8 @@ typedef struct collapsed_run {
     bool way_reported;     /* in this session */
     double pass_seconds;   /* of the last draws and a pass, expected; 0 if not known */
     double value;          /* log evidence by the table's sum; NaN at first */
-    bool is_cut;           /* the time limit ended the rounds, or passes or picks that would have followed */
-    bool is_late;          /* it is past the limit */
+    bool is_cut;  /* the time limit ended the rounds, or passes or picks that would have followed */
+    bool is_late; /* it is past the limit */
     bool finish_now;
     interrupt stop; /* of the work of a stage: its share of a time limit */
 } collapsed_run;

@@ -262,11 +262,11 @@ typedef struct chain_answer_settings {
     int least_passes;    /* for an error that can be believed */
     double hopeless;     /* effective draws in the first passes: with fewer the density is no use
                             as a proposal, and the chains are all there is */
-    int evaluated;       /* trees whose lengths are drawn, fewer with many taxa, .. */
-    int least_evaluated; /* .. but not fewer than this; .. */
-    int pick_passes;     /* .. so many times at most, .. */
-    int trial_passes;    /* .. or so often if their lengths are no use */
-    int length_draws;    /* of lengths for each, each time that it is picked */
+    int evaluated;       /* trees that are picked in a pass, fewer with many taxa, .. */
+    int least_evaluated; /* .. but not fewer than this */
+    int pick_passes;     /* passes of picks, at most */
+    int trial_passes;    /* after which they end if the lengths are no use */
+    int length_draws;    /* of lengths for each tree, each time that it is picked */
     int full_taxa;       /* with more taxa, lengths come from the diagonal approximation: the
                             Hessian would take minutes a tree */
     double tolerance;    /* nats, of the modes */
