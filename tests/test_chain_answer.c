@@ -270,7 +270,7 @@ static double variance_that_stays(const chain_answer *a, const chain_check *chec
 }
 
 /* The variance of the mean of u by the choice of the trees and by their lengths, by its definition.
- * It needs topologies that are picked once each. */
+ */
 static double variance_of_picks(const chain_answer *a)
 {
     double mean = 0, n = 0, sum = 0;

@@ -127,6 +127,12 @@ static void zsh_and_fish_accept_their_completions(void **state)
     check_shell("fish", "fish -n share/fish/vendor_completions.d/artreeformer.fish", NULL);
 }
 
+/* What the examples are run on. */
+static void write_sequences(void)
+{
+    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+}
+
 /* The example of the README, on four short sequences. */
 static void the_example_runs(void **state)
 {
@@ -134,7 +140,7 @@ static void the_example_runs(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip_because("a library with sanitizers needs a program with sanitizers");
 #endif
-    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    write_sequences();
     check_shell("pkg-config",
                 WITH_PKG_CONFIG "cc -o example " ART_SOURCE_DIR "/examples/evidence.c "
                                 "$(pkg-config --cflags --libs artreeformer) && "
@@ -156,7 +162,7 @@ static void the_example_with_files_runs(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip_because("a library with sanitizers needs a program with sanitizers");
 #endif
-    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    write_sequences();
     check_shell("pkg-config",
                 WITH_PKG_CONFIG "cc -Wall -Wextra -Werror -o run " ART_SOURCE_DIR "/examples/run.c "
                                 "$(pkg-config --cflags --libs artreeformer) && "
@@ -174,7 +180,7 @@ static void the_example_with_parameters_runs(void **state)
 #ifdef __SANITIZE_ADDRESS__
     skip_because("a library with sanitizers needs a program with sanitizers");
 #endif
-    scratch_write("data.fasta", ">a\nACGTACGTTA\n>b\nACGAACGTTA\n>c\nTCGAACGATA\n>d\nTCGAACGATC\n");
+    write_sequences();
     check_shell("pkg-config",
                 WITH_PKG_CONFIG "cc -Wall -Wextra -Werror -o parameters " ART_SOURCE_DIR
                                 "/examples/parameters.c "

@@ -129,12 +129,10 @@ int model_list_parse(free_model **model, int *n, const char *text, const char *p
     return ART_OK;
 }
 
-enum { TEXT_SIZE = 128 };
-
 /* Whether one of the models has a prior with this text. */
 static bool has_prior(const free_model *model, int n, const char *prior)
 {
-    char text[TEXT_SIZE];
+    char text[PRIOR_TEXT_SIZE];
     for (int k = 0; k < n; k++)
         for (int i = 0; free_model_prior_text(text, sizeof text, &model[k], i); i++)
             if (strcmp(text, prior) == 0)
@@ -144,7 +142,7 @@ static bool has_prior(const free_model *model, int n, const char *prior)
 
 int model_list_prior_text(char *out, size_t size, const free_model *model, int n, int i)
 {
-    char text[TEXT_SIZE];
+    char text[PRIOR_TEXT_SIZE];
     for (int k = 0; k < n; k++)
         for (int own = 0; free_model_prior_text(text, sizeof text, &model[k], own); own++)
             if (!has_prior(model, k, text) && i-- == 0) {
